@@ -69,8 +69,8 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
     { ...without(electionOptions, ['succession']), ...slots.partitionOptions },
     (options) => new PartitionedElection(new Member(store), 'options', Object.assign({ partitions: 1 }, options)),
   ],
-  ['ShutdownOptions', calls.shutdownOptions, (options) => member.shutdown(options)],
-  ['GroupOptions', calls.groupOptions, (options) => member.group('options', options)],
+  ['ShutdownOptions', calls.shutdownOptions, (options) => new Member(store).shutdown(options)],
+  ['GroupOptions', calls.groupOptions, (options) => new Member(store).group('options', options)],
   ['ObserverOptions', calls.observerOptions, (options) => new ElectionObserver(store, 'options', options)],
   ['StoredValueObserverOptions', calls.storedValueObserverOptions, (options) => new StoredValueObserver(store, 'options', options)],
   ['ElectionAdminOptions', calls.adminOptions, (options) => new ElectionAdmin(store, 'options', options)],
@@ -81,7 +81,7 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
     { ...openStoreOptions, ...memberOptions, ...electionOptions, ...leadOptions, ...leadUrlOptions },
     (options) => lead('memory:', 'options', work, options),
   ],
-  ['LockOptions', { ...membersOfLocks, acceptWeakStore, ...lockOptions }, (options) => withLock(store, 'options', work, options)],
+  ['LockOptions', { ...membersOfLocks, acceptWeakStore, ...lockOptions }, (options) => withLock(store, 'lock', work, options)],
   ['HostOptions', hostOptions, (options) => ElectionHost.open(Object.assign({ store: 'memory:', onFailure: work }, options))],
   ['SqliteOptions', stores.sqliteOptions, (options) => openSqlite(Object.assign({ file: '/nowhere/state.db' }, options))],
   ['EtcdOptions', stores.etcdOptions, (options) => openEtcd(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
@@ -164,6 +164,34 @@ describe.each(tables)('the options of %s', (_, options, check) => {
       said.push([name, /a number from (\S+) to (\S+)/.exec(message)?.slice(1).map(Number), range.map(numberOf)]);
     }
     expect(said).toEqual(rangesOf(options).map(([name, range]) => [name, range.map(numberOf), range.map(numberOf)]));
+  });
+});
+
+/** The options that a caller must pass: for all types, and for single ones. */
+const REQUIRED = ['file', 'endpoint', 'endpoints', 'server', 'slots', 'partitions', 'lease', 'onError', 'master', 'pool'];
+const REQUIRED_OF: Readonly<Record<string, readonly string[]>> = {
+  KeysResource: Object.keys(kubernetes.keysResourceOptions),
+  PodLabel: ['name', 'value'],
+  HostOptions: ['store', 'onFailure'],
+  PostgresOptions: ['credentials'],
+};
+
+describe.each(tables)('the options of %s', (name, options, check) => {
+  it('may be undefined, as if they were absent', async () => {
+    const optional = Object.keys(without(options, [...REQUIRED, ...(REQUIRED_OF[name] ?? [])]));
+    const absent = Object.fromEntries(optional.map((option) => [option, undefined]));
+    // The refusal of the one value that is wrong comes before, between or after the other checks.
+    for (const [option] of rangesOf(options))
+      expect(await refusal(check, { ...absent, [option]: Number.NaN })).toContain(`${option} is NaN`);
+    const given = name === 'PodLabel' ? { name: 'leads', value: 'yes' } : {};
+    const brief = optional.includes('connectTimeoutMs') ? { connectTimeoutMs: 1_000 } : {};
+    const refused: unknown = await Promise.resolve()
+      .then(() => Reflect.apply(check, undefined, [{ ...absent, ...given, ...brief }]))
+      .then(() => undefined)
+      .catch((reason: unknown) => reason);
+    // There is no server, and `publishLeader` refuses the store.
+    if (refused !== undefined) expect(refused).toHaveProperty('code');
+    for (const option of optional) expect(refused).not.toMatchObject({ details: { option: expect.stringMatching(`\\b${option}$`) } });
   });
 });
 

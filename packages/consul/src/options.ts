@@ -34,53 +34,53 @@ export interface ConsulOptions {
    * The prefix of all keys of this store: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default
    * `incumbent`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /**
    * How long opening the store, or one connection, may take, in ms: 100 to 600,000. Default 5,000.
    */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** If present, the store connects with TLS. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /** The secret of an ACL token. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /**
    * The datacenter that must serve. Only the agent's own can serve, because the agent creates the
    * sessions. Default: the agent's own.
    */
-  readonly datacenter?: string;
+  readonly datacenter?: string | undefined;
   /** A namespace of Consul Enterprise. */
-  readonly consulNamespace?: string;
+  readonly consulNamespace?: string | undefined;
   /** What ends a session that nobody renews. Default `auto`. */
-  readonly session?: SessionBinding;
+  readonly session?: SessionBinding | undefined;
   /**
    * How long no session can lock the keys of a session that the servers have ended, in ms: 0 to
    * 60,000. Default 0, because a leadership becomes invalid before its session can end, and the
    * store refuses later writes by their term. A longer delay protects against clocks that are far
    * off, and extends the vacancy after each crash by as much. It does not delay a resignation.
    */
-  readonly lockDelayMs?: number;
+  readonly lockDelayMs?: number | undefined;
   /**
    * The servers' setting `session_ttl_min`, in ms: 1,000 to 86,400,000. Default 10,000, as for the
    * servers.
    */
-  readonly minSessionTtlMs?: number;
+  readonly minSessionTtlMs?: number | undefined;
   /**
    * How long the servers may wait for a change before they answer a watch, in ms: 1,000 to 600,000.
    * A watch reports a dead link within this time, a sixteenth of it, and 1 s. Default 10,000.
    */
-  readonly watchWaitMs?: number;
+  readonly watchWaitMs?: number | undefined;
   /**
    * The highest number of blocking queries at a time, each of which needs a connection: 4 to 64.
    * Further watches share queries. Default 64.
    */
-  readonly maxBlockingQueries?: number;
+  readonly maxBlockingQueries?: number | undefined;
   /**
    * Opens the sockets to the agent, instead of TCP or TLS. For tunnels and for tests. Not beside
    * `tls`.
    */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
   /** Replaces the system's clock in tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 export interface ConsulSettings extends SharedSettings<Connect> {

@@ -23,18 +23,21 @@ export interface JobOptions {
    * the fleet was down, or because the former run of the job took so long. `'run'` runs it late,
    * `'report'` calls `onReport`, and `'skip'` does nothing. Default `'run'`.
    */
-  readonly misfire?: Misfire;
+  readonly misfire?: Misfire | undefined;
   /**
    * With `misfire: 'run'`: how many missed slots run late, one after the other. These are the
    * latest ones. `onReport` gets the others. From 1 to 100. Default 1.
    */
-  readonly maxLate?: number;
+  readonly maxLate?: number | undefined;
   /**
    * How long after its time a slot is not yet missed, in ms. From 50, as timers are late, to
    * 86,400,000. Default 1,000.
    */
-  readonly graceMs?: number;
+  readonly graceMs?: number | undefined;
 }
+
+/** @internal Options with all defaults filled in. */
+export type Filled<O> = { readonly [Name in keyof O]-?: Exclude<O[Name], undefined> };
 
 /** The options of a {@link FleetCron}. */
 export interface FleetCronOptions extends JobOptions {
@@ -44,12 +47,12 @@ export interface FleetCronOptions extends JobOptions {
    * warning of Node, with the code `INCUMBENT_CRON_MISSED`, `INCUMBENT_CRON_INTERRUPTED`,
    * `INCUMBENT_CRON_ABORTED`, `INCUMBENT_CRON_FAILED` or `INCUMBENT_CRON_AHEAD`.
    */
-  readonly onReport?: (report: CronReport) => unknown;
+  readonly onReport?: ((report: CronReport) => unknown) | undefined;
   /**
    * The clock of the member, for tests and simulation. A member does not pass its clock on: with a
    * `TestCluster`, pass `cluster.process(memberId).options.clock`. Default `systemClock`.
    */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 const jobOptions = ['misfire', 'maxLate', 'graceMs'] as const;
@@ -78,7 +81,7 @@ export interface CronParticipant {
 export class FleetCron {
   readonly #election: CronElection;
   readonly #context: TermContext;
-  readonly #defaults: Required<JobOptions>;
+  readonly #defaults: Filled<JobOptions>;
   readonly #jobs = new Map<string, Job>();
   readonly #participants: CronParticipant[] = [];
   #isRunning = false;
@@ -191,13 +194,13 @@ export class FleetCron {
   }
 
   /** @internal The options of a job, with the defaults. */
-  optionsOf(options: JobOptions): Required<JobOptions> {
+  optionsOf(options: JobOptions): Filled<JobOptions> {
     checkKnown('job', options, jobOptions);
     return checkJob(options, this.#defaults);
   }
 }
 
-function checkJob({ misfire, maxLate, graceMs }: JobOptions, defaults: Required<JobOptions>): Required<JobOptions> {
+function checkJob({ misfire, maxLate, graceMs }: JobOptions, defaults: Filled<JobOptions>): Filled<JobOptions> {
   const checked = {
     misfire: checkMisfire(misfire ?? defaults.misfire),
     maxLate: checkNumber('maxLate', maxLate, defaults.maxLate, { min: 1, max: 100 }),

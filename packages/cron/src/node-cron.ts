@@ -2,7 +2,7 @@
 
 import { isIncumbentError } from '@incumbent/core';
 import { checkKnown, checkName, checkNumber, invalidOption, invalidText } from '@incumbent/core/adapter';
-import { type CronParticipant, FleetCron, type JobOptions } from './fleet-cron.ts';
+import { type CronParticipant, FleetCron, type JobOptions, type Filled } from './fleet-cron.ts';
 import { type SlotMs, slotOf } from './schedule.ts';
 import type { ClaimedRun, CronRun, CronTerm } from './term.ts';
 
@@ -14,7 +14,7 @@ export interface NodeCronOptions extends Omit<JobOptions, 'maxLate'> {
    * no slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
    * 3,600,000. Default 30,000.
    */
-  readonly holdMs?: number;
+  readonly holdMs?: number | undefined;
 }
 
 /** A slot that came while this process did not lead. */
@@ -40,7 +40,7 @@ const ISO_LENGTH = 24;
  */
 export class NodeCronCoordinator {
   readonly #cron: FleetCron;
-  readonly #options: Required<NodeCronOptions>;
+  readonly #options: Filled<NodeCronOptions>;
   readonly #participant: CronParticipant;
   readonly #held = new Map<string, HeldSlot>();
   readonly #runs = new Map<string, ClaimedRun>();

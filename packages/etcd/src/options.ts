@@ -31,19 +31,19 @@ export interface EtcdOptions {
    * The prefix of all keys of this store: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default
    * `incumbent`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** How long opening may take, in ms: 100 to 600,000. Default 5,000. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** If given, the store connects with TLS. `{}` trusts the authorities that Node trusts. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /** A user of etcd. */
-  readonly credentials?: UserCredentials;
-  readonly keepalive?: KeepaliveOptions;
+  readonly credentials?: UserCredentials | undefined;
+  readonly keepalive?: KeepaliveOptions | undefined;
   /**
    * Opens the byte stream to a member, instead of TCP or TLS: for tunnels, and for tests. The
    * stream must carry HTTP/2 as on the client port of etcd, without TLS. Not beside `tls`.
    */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
 }
 
 /** The store notices a dead connection with a watch or a call on it within the sum of the two. */
@@ -52,9 +52,9 @@ export interface KeepaliveOptions {
    * The time between two pings, in ms: 6,000 to 3,600,000. Default 10,000. etcd treats more
    * frequent pings as an attack.
    */
-  readonly intervalMs?: number;
+  readonly intervalMs?: number | undefined;
   /** How long the answer to a ping may take, in ms: 100 to 600,000. Default 3,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface EtcdSettings {

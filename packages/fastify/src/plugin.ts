@@ -10,17 +10,17 @@ export interface IncumbentOptions extends Omit<HostOptions, 'onFailure'> {
    * `pluginTimeout` of the service, which is 10,000 by default; `pluginTimeout: 0` has no limit.
    * Default: 2 s less than `pluginTimeout`, at most 30,000. Leave it out for an open store.
    */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /**
    * The path of a route for liveness probes: 200, or 503 if a restart of this process would help.
    * `false` for no route. Default `'/healthz'`.
    */
-  readonly healthPath?: string | false;
+  readonly healthPath?: string | false | undefined;
   /**
    * The path of a route with the metrics for Prometheus. `false` for no route.
    * Default `'/metrics'`.
    */
-  readonly metricsPath?: string | false;
+  readonly metricsPath?: string | false | undefined;
 }
 
 declare module 'fastify' {
@@ -62,7 +62,11 @@ export const incumbent: FastifyPluginAsync<IncumbentOptions> = async (service, o
 Object.assign(incumbent, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: '@incumbent/fastify' });
 
 /** Throws if the service has such a decorator or such a route. */
-function add(service: FastifyInstance, host: ElectionHost, paths: Required<Pick<IncumbentOptions, 'healthPath' | 'metricsPath'>>): void {
+function add(
+  service: FastifyInstance,
+  host: ElectionHost,
+  paths: { readonly healthPath: string | false; readonly metricsPath: string | false },
+): void {
   const { healthPath, metricsPath } = paths;
   service.decorate('incumbent', host);
   service.addHook('preClose', () => host.shutdown({ timeoutMs: shutdownMsOf(service, host) }));
@@ -82,7 +86,7 @@ function open(service: FastifyInstance, options: Omit<HostOptions, 'onFailure'>)
     ...options,
     ...waitOf(service, options),
     // A member without a logger warns itself.
-    ...(hasLogger ? { member: { logger: service.log, ...options.member } } : {}),
+    ...(hasLogger ? { member: { ...options.member, logger: options.member?.logger ?? service.log } } : {}),
     onFailure: ({ election, error }) => {
       const text = `this process takes no further part in the election "${election}"`;
       if (hasLogger) service.log.error(error, text);

@@ -32,16 +32,16 @@ export interface HostOptions {
    * 30,000. Leave it out for an open store. The first attempt that fails is logged to
    * `member.logger`.
    */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** Aborts the wait for the store, as in `openStore`, and nothing later. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called with the error of each attempt to open the store that is followed by another. Leave it
    * out for an open store.
    */
-  readonly onRetry?: (error: unknown) => void;
+  readonly onRetry?: ((error: unknown) => void) | undefined;
   /** The options of the `Member`. */
-  readonly member?: MemberOptions;
+  readonly member?: MemberOptions | undefined;
   /**
    * The `name` of a store that is not linearizable, such as `'redis'`, to accept its weaker
    * guarantees in all elections of this host. Has no effect on a linearizable store. Default: such
@@ -145,7 +145,7 @@ export class ElectionHost {
     const { acceptWeakStore } = this.#options;
     if (this.#elections.has(name)) return this.member.election<V>(name, options);
     // Without options of the host, the caller may have made the election with the member.
-    const own = acceptWeakStore === undefined ? options : { acceptWeakStore, ...options };
+    const own = acceptWeakStore === undefined ? options : { ...options, acceptWeakStore: options?.acceptWeakStore ?? acceptWeakStore };
     const election = this.member.election<V>(name, own);
     this.#elections.set(name, election);
     return election;

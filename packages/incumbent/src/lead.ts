@@ -16,7 +16,7 @@ export interface LeadUrlOptions<V = unknown> extends OpenStoreOptions, MemberOpt
    * resolves with undefined. A second signal ends the process. Default `['SIGTERM', 'SIGINT']`.
    * `[]` leaves the signals alone, for a program that handles them itself: it aborts `signal`.
    */
-  readonly stopOn?: readonly StopSignal[];
+  readonly stopOn?: readonly StopSignal[] | undefined;
 }
 
 type Owner = 'openStore' | 'Member' | 'election' | 'lead';

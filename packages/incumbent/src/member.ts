@@ -35,7 +35,7 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renew
    * With `true`, a small helper process revokes the member's leases as soon as this process has
    * died, so the next leader starts within milliseconds instead of after the ttl. Default `false`.
    */
-  readonly reaper?: boolean | Reaper;
+  readonly reaper?: boolean | Reaper | undefined;
   /**
    * Where the member's leases are renewed. With `'worker'`, a worker thread with a connection of
    * its own renews them while the event loop of this thread is blocked, so that long synchronous
@@ -43,7 +43,7 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renew
    * etcd, PostgreSQL, Redis or SQLite, opened by a URL or by options without functions. Default
    * `'eventLoop'`.
    */
-  readonly renewIn?: 'eventLoop' | 'worker' | Renewer;
+  readonly renewIn?: 'eventLoop' | 'worker' | Renewer | undefined;
 }
 
 /**

@@ -83,11 +83,11 @@ export interface OpenStoreOptions {
    * Infinity. Default 0: the first failure rejects. With `INCUMBENT_DEBUG=1` or
    * `NODE_DEBUG=incumbent` in the environment, a line on standard error says so every few seconds.
    */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** Aborts the wait. An attempt under way goes on until it has an answer. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the error of each attempt that is followed by another. */
-  readonly onRetry?: (error: unknown) => void;
+  readonly onRetry?: ((error: unknown) => void) | undefined;
 }
 
 /** The first pause between two attempts, in ms. It doubles with each further one. */

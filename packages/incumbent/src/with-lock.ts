@@ -37,12 +37,12 @@ export interface LockOptions
    * 86,400,000. Then `withLock` leaves the queue and rejects with a `TimeoutError`. To leave takes
    * up to `drainMs + 3 × callTimeoutMs` if the store cannot be reached. Default: no limit.
    */
-  readonly acquireTimeoutMs?: number;
+  readonly acquireTimeoutMs?: number | undefined;
   /**
    * Signals on which `withLock` stops as by an abort of `signal`, and rejects with an `AbortError`.
    * A second signal ends the process. Default `[]`: `withLock` listens to no signal.
    */
-  readonly stopOn?: readonly StopSignal[];
+  readonly stopOn?: readonly StopSignal[] | undefined;
 }
 
 /** The names of the options besides `signal`. */

@@ -136,6 +136,7 @@ describe('an election host', () => {
     );
     const accepted = await open('a', { store: weak, member: {}, acceptWeakStore: 'memory' });
     expect(accepted.election('jobs').name).toBe('jobs');
+    expect(accepted.election('reports', { acceptWeakStore: undefined }).name).toBe('reports');
     const strong = await open('b', { acceptWeakStore: 'memory' });
     expect(strong.election('jobs').name).toBe('jobs');
     for (const host of [refused, accepted, strong]) await cluster.run(host.close());

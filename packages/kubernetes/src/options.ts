@@ -29,42 +29,42 @@ export interface KubernetesOptions {
    * `@kubernetes/client-node`. Default: the kubeconfig's current context if `kubeconfig` is given,
    * otherwise the service account of the pod.
    */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** The path of the kubeconfig. Default: `KUBECONFIG` of the environment, or `~/.kube/config`. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /**
    * The API server's URL, in place of a context: `https://10.0.0.1:6443`, or
    * `http://127.0.0.1:8001` for `kubectl proxy`.
    */
-  readonly server?: string;
+  readonly server?: string | undefined;
   /** The bearer token for `server`. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Certificates for `server`, which must begin with `https:`. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /** The namespace of Kubernetes. Default: that of the context or of the pod, or `default`. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /**
    * The name of the object with the keys, and the beginning of the names of the leases: 1 to 40 of
    * `a-z 0-9 -`, and a letter or digit at both ends. Default `incumbent`.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /**
    * The resource whose objects hold the keys, if not `ConfigMap`: a custom resource with `data`.
    */
-  readonly keysResource?: KeysResource;
+  readonly keysResource?: KeysResource | undefined;
   /**
    * How long the server may keep a watch open, in ms: 1,000 to 600,000, rounded up to seconds. A
    * watch reports a silent server within this time and 1 s. Default 30,000.
    */
-  readonly watchMs?: number;
+  readonly watchMs?: number | undefined;
   /**
    * How long opening the store, or one connection, may take, in ms: 100 to 600,000. Default 5,000.
    */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** Opens the sockets to the API server, instead of TCP or TLS. For tunnels and for tests. */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
   /** Replaces the system's clock in tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 export interface KubernetesSettings {

@@ -3,8 +3,10 @@
 import type { Revision, StoreCapabilities } from '@incumbent/core';
 import { checkBoolean, checkNumber, checkOneOf } from '@incumbent/core/adapter';
 
+type OptionsOf<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+
 /** The capabilities that an option of the server can set. */
-export interface CapabilityOptions extends Partial<
+export interface CapabilityOptions extends OptionsOf<
   Omit<
     StoreCapabilities,
     | 'weakness'
@@ -17,7 +19,7 @@ export interface CapabilityOptions extends Partial<
     | 'maxTotalBytes'
   >
 > {
-  readonly swapSharesRevision?: boolean;
+  readonly swapSharesRevision?: boolean | undefined;
 }
 
 /** How late the timer that ends a lease may be on a busy machine. */

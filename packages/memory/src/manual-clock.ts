@@ -7,9 +7,9 @@ import { Timers, type Timer } from './timers.ts';
 /** Where a {@link ManualClock} starts. */
 export interface ManualClockOptions {
   /** Where the monotonic clock starts, in ms. Default 0. */
-  readonly monotonicMs?: number;
+  readonly monotonicMs?: number | undefined;
   /** Where the wall clock starts, in ms since the epoch. Default 2030-01-01, UTC. */
-  readonly wallMs?: number;
+  readonly wallMs?: number | undefined;
 }
 
 /** The options of {@link ManualClock.run}. */

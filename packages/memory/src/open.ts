@@ -7,9 +7,9 @@ import { MemoryServer, type MemoryStore } from './store.ts';
 /** The options of {@link openMemory}: those of a client, and the server to connect to. */
 export interface MemoryOptions extends ConnectOptions {
   /** The stores of one name share one server. Default: the store has a server of its own. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** The options of the server, if the store is the first one of its name. */
-  readonly server?: MemoryServerOptions;
+  readonly server?: MemoryServerOptions | undefined;
 }
 
 const SHAPE = /^memory:(?:\/\/)?(?:([^@:/?#]+)(?:\/([^?#]+))?)?$/;

@@ -31,17 +31,17 @@ export type Latency = number | ((message: Message) => number);
  */
 export interface MemoryServerOptions extends CapabilityOptions {
   /** The clock by which leases expire. Default: the system's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** The options of one client of a memory server. */
 export interface ConnectOptions {
   /** The clock of this client's timeouts and messages. Default: the server's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** The prefix of all keys of this client: names separated by `/`. Default: none. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** The latency of every message, in each direction. Default 0. */
-  readonly latencyMs?: Latency;
+  readonly latencyMs?: Latency | undefined;
 }
 
 export interface ServerSettings {

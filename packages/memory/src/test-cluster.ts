@@ -1,6 +1,6 @@
 /** A few simulated processes, one store and one clock, for unit tests of code that leads. */
 
-import { ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random } from '@incumbent/core';
+import { type Clock, ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random } from '@incumbent/core';
 import { invalidText } from '@incumbent/core/adapter';
 import { PausableClock, seeded } from '@incumbent/core/testing';
 import { ManualClock, type RunOptions } from './manual-clock.ts';
@@ -18,7 +18,7 @@ export interface TestProcess {
   /** Its `link` offers finer faults than the cluster. */
   readonly store: MemoryStore;
   /** `clock` is the clock of the process: pass it to everything else that takes a clock, too. */
-  readonly options: MemberOptions & Required<Pick<MemberOptions, 'memberId' | 'clock' | 'random'>>;
+  readonly options: MemberOptions & { readonly memberId: string; readonly clock: Clock; readonly random: Random };
 }
 
 interface Process {
@@ -65,7 +65,7 @@ export class TestCluster implements AsyncDisposable {
   /** Creates a member in the process of its name. The cluster closes it. */
   member(memberId: string, options: Omit<MemberOptions, 'memberId' | 'clock'> = {}): Member {
     const { store, clock, random, closers } = this.#process(memberId);
-    const member = new Member(store, { memberId, clock, random, ...options });
+    const member = new Member(store, { ...options, memberId, clock, random: options.random ?? random });
     closers.push(() => member.close());
     return member;
   }
@@ -77,7 +77,7 @@ export class TestCluster implements AsyncDisposable {
   observer<V = unknown>(election: string, options: Omit<ObserverOptions<V>, 'clock'> = {}): ElectionObserver<V> {
     this.#observers += 1;
     const { store, clock, random, closers } = this.#process(`observer-${this.#observers}`);
-    const observer = new ElectionObserver<V>(store, election, { clock, random, ...options });
+    const observer = new ElectionObserver<V>(store, election, { ...options, clock, random: options.random ?? random });
     closers.push(() => observer.close());
     return observer;
   }

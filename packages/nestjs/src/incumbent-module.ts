@@ -48,7 +48,7 @@ async function open(given: IncumbentModuleOptions): Promise<ElectionHost> {
   if (typeof logElections !== 'boolean') throw invalid(new TypeError(`logElections is a ${typeof logElections}: it must be true or false`));
   if (typeof finishWithinMs !== 'number' || !(finishWithinMs >= 0 && finishWithinMs <= MAX_FINISH_MS))
     throw invalid(new RangeError(`cron.finishWithinMs is ${String(finishWithinMs)}: it must be a number from 0 to ${MAX_FINISH_MS}`));
-  const member = logElections ? { logger: electionLogger, ...options.member } : options.member;
+  const member = logElections ? { ...options.member, logger: options.member?.logger ?? electionLogger } : options.member;
   return ElectionHost.open({ ...options, ...(member === undefined ? {} : { member }), onFailure: printFailure });
 }
 

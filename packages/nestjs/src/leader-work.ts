@@ -93,7 +93,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Schedules the jobs. The function that this returns begins to run them. */
   #beginOf(jobs: readonly CronMethodFound[], election: string, options: FleetCronOptions): () => void {
-    const cron = new FleetCron(this.#host.election(election), { onReport: print, ...options });
+    const cron = new FleetCron(this.#host.election(election), { ...options, onReport: options.onReport ?? print });
     this.#cron = cron;
     for (const { mark, call } of jobs) cron.add(mark.name, cronSchedule(this.#timeOf(mark.name)), call, mark.job);
     return () => this.#host.run(election, () => cron.run());

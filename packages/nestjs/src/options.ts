@@ -10,12 +10,12 @@ export interface CronSettings extends FleetCronOptions {
    * The name of the election whose leader runs the jobs. It is a part of the keys of the jobs' last
    * slots. Default `'cron'`.
    */
-  readonly election?: string;
+  readonly election?: string | undefined;
   /**
    * How long a process that closes goes on leading until its runs under way have ended, in ms. It
    * claims no slot meanwhile. Then the runs are interrupted. From 0 to 86,400,000. Default 0.
    */
-  readonly finishWithinMs?: number;
+  readonly finishWithinMs?: number | undefined;
 }
 
 /** The options of `IncumbentModule.forRoot`. */
@@ -25,9 +25,9 @@ export interface IncumbentModuleOptions extends Omit<HostOptions, 'onFailure'> {
    * and why, and what else the member logs at the levels info, warn and error. With `false`, the
    * member warns as one without a logger. Has no effect beside `member.logger`. Default true.
    */
-  readonly logElections?: boolean;
+  readonly logElections?: boolean | undefined;
   /** The options of the jobs. By default a `Logger` of NestJS prints their reports. */
-  readonly cron?: CronSettings;
+  readonly cron?: CronSettings | undefined;
 }
 
 /** The options of `IncumbentModule.forRootAsync`: a factory, and what it is called with. */

@@ -54,7 +54,7 @@ export interface PeerMemberOptions<S extends Safety> {
    */
   readonly memberId: string;
   /** Where the member keeps its vote: `voteFile(path)`. `quorum` needs it. */
-  readonly storage?: DurableStorage;
+  readonly storage?: DurableStorage | undefined;
   /**
    * Returns how far this member's data reach. Called before each step; must answer at once. With
    * it, only a member whose data reach at least as far as those of a majority can lead. It must
@@ -62,13 +62,13 @@ export interface PeerMemberOptions<S extends Safety> {
    * of an older term may be acknowledged. If it throws or returns something else, the member ends
    * with `POSITION_UNKNOWN`. Default: all members' data reach equally far.
    */
-  readonly position?: () => Position;
+  readonly position?: (() => Position) | undefined;
   /** Any object with debug, info, warn and error; a pino logger fits. Default: none. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** For tests and simulation. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** For tests and simulation. */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 const known = ['algorithm', 'transport', 'memberId', 'storage', 'position', 'logger', 'clock', 'random'];

@@ -11,14 +11,14 @@ import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.t
 /** The options of a `MemoryNetwork`. */
 export interface MemoryNetworkOptions {
   /** The time from sending a frame to its delivery, in ms. 0 to 60,000. Default: 1. */
-  readonly latencyMs?: number;
-  readonly clock?: Clock;
+  readonly latencyMs?: number | undefined;
+  readonly clock?: Clock | undefined;
   /**
    * For an open membership: the ids of the first members to contact, or a function that returns
    * them. The network calls the function once for each member that opens a link. If the function
    * fails, or returns something else than a list of ids, the member does not start. Default: none.
    */
-  readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
+  readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined;
 }
 
 /**

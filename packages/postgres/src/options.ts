@@ -24,7 +24,7 @@ export interface Credentials {
   /** Not empty. */
   readonly username: string;
   /** Default: no password, for a server that trusts this user or the client's certificate. */
-  readonly password?: string;
+  readonly password?: string | undefined;
 }
 
 /** Where the store keeps its keys, and what it may assume. */
@@ -33,26 +33,26 @@ export interface PostgresStoreOptions {
    * The schema with the tables of this package: a name of at most 40 characters of `a-z 0-9 _` that
    * does not begin with a digit or with `pg_`. Default `incumbent`.
    */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
   /**
    * The prefix of all keys: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /**
    * Whether opening may create the schema, or bring an older one up to date. False: opening rejects
    * with `UNSUPPORTED` if the schema is missing or old. Default true.
    */
-  readonly migrate?: boolean;
+  readonly migrate?: boolean | undefined;
   /**
    * True: you guarantee that the server keeps every commit that it has acknowledged, through
    * crashes, and through failovers, because only a standby with all commits is promoted. Opening
    * then skips its own checks, and elections need no `acceptWeakStore`. Default false.
    */
-  readonly trustDurability?: boolean;
+  readonly trustDurability?: boolean | undefined;
   /** The longest time for opening, in ms: 100 to 600,000. Default 5,000. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** For tests. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Connections that the store opens itself. */
@@ -65,16 +65,16 @@ export interface PostgresOptions extends PostgresStoreOptions {
   /** Who logs in. */
   readonly credentials: Credentials;
   /** The name of the database. Default: the user's name. */
-  readonly database?: string;
+  readonly database?: string | undefined;
   /**
    * Connects by TLS if present; `{}` trusts the system's certificate authorities. Default: no TLS.
    */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /**
    * Opens the byte stream to a server, in place of TCP. The store calls it for every connection.
    * With `tls`, the store then speaks TLS on that stream.
    */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
 }
 
 /** Connections from a pool of the application, which says where they lead and who logs in. */

@@ -22,7 +22,7 @@ export interface Keyspace {
 interface KeyspaceSettings {
   readonly namespace: string;
   readonly db: number;
-  readonly credentials: { readonly username?: string } | undefined;
+  readonly credentials: { readonly username?: string | undefined } | undefined;
 }
 
 export function keyspaceOf({ namespace, db, credentials }: KeyspaceSettings): Keyspace {

@@ -32,33 +32,33 @@ export interface RedisOptions {
    * writes. Of a cluster, one server is enough: the store follows `MOVED`. Give either `endpoints`
    * or `sentinel`.
    */
-  readonly endpoints?: readonly string[];
+  readonly endpoints?: readonly string[] | undefined;
   /**
    * Sentinels, which name the current primary. The store asks one whenever it connects, and the
    * next one if it does not answer, or if the server that it named accepts no writes.
    */
-  readonly sentinel?: SentinelOptions;
+  readonly sentinel?: SentinelOptions | undefined;
   /**
    * The prefix of all keys: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** The number of the database, an integer from 0 to 65,535. Default 0. */
-  readonly db?: number;
+  readonly db?: number | undefined;
   /** The longest time for opening, in ms: 100 to 600,000. Default 5,000. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /**
    * Connects by TLS if present; `{}` trusts the system's certificate authorities. Default: no TLS.
    */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /** A user of Redis's own, or a password alone. Default: no login. */
-  readonly credentials?: Credentials;
+  readonly credentials?: Credentials | undefined;
   /**
    * Opens the byte stream to a server or to a Sentinel, in place of TCP or TLS: for a tunnel. The
    * store calls it whenever it has no connection. Not beside `tls` or `sentinel.tls`.
    */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
   /** For tests. Default: the system's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** How to find the current primary by Sentinels. */
@@ -68,9 +68,9 @@ export interface SentinelOptions {
   /** The name under which the Sentinels watch the primary, such as `mymaster`. */
   readonly master: string;
   /** The user of the Sentinels themselves, or a password alone. Default: no login. */
-  readonly credentials?: Credentials;
+  readonly credentials?: Credentials | undefined;
   /** Connects to the Sentinels by TLS if present. Default: no TLS, whatever the servers have. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
 }
 
 /** The options with their defaults. */

@@ -28,25 +28,25 @@ export interface SqliteOptions {
    * The prefix of all keys of this store: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`.
    * Default `incumbent`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /**
    * How long opening may wait for other processes that lock the file, in ms: 100 to 600,000.
    * Default 5,000.
    */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /**
    * True: the file was moved here from another machine, on which nobody uses it any more. Opening
    * removes the leases of that machine's processes. False: opening rejects such a file with
    * `SHARED_FILE`. Default false.
    */
-  readonly moved?: boolean;
+  readonly moved?: boolean | undefined;
   /**
    * Whether the leases of this store end as soon as this process has died, where the system reports
    * it. False: they end only by their ttl, or when somebody revokes them. Use false if the work of
    * a leader can outlive the process, for example in a program that the process started. Default
    * true.
    */
-  readonly endsWithProcess?: boolean;
+  readonly endsWithProcess?: boolean | undefined;
 }
 
 export interface SqliteSettings {

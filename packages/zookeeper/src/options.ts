@@ -34,28 +34,28 @@ export interface ZookeeperOptions {
    * The node under which all keys of this store are: names of `A-Z a-z 0-9 . _ ~ -`, separated by
    * `/`. The store creates it if it is missing. Default `incumbent`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** How long opening the store may take, in ms: 100 to 600,000. Default 5,000. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** Given: connects with TLS. Default: plain TCP. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /**
    * Shown to the servers by the scheme `digest`. A server does not report a wrong password: it
    * grants no rights. Default: none.
    */
-  readonly credentials?: Credentials;
+  readonly credentials?: Credentials | undefined;
   /**
    * Who may read and change the nodes that this store creates: anybody (`open`), or only its
    * credentials (`creator`). Default `creator` with credentials, else `open`.
    */
-  readonly acl?: 'open' | 'creator';
+  readonly acl?: 'open' | 'creator' | undefined;
   /**
    * Opens the byte stream to a server instead of TCP or TLS: for tunnels, and for tests. Not beside
    * `tls`.
    */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
   /** For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Identifies this store to the servers. */

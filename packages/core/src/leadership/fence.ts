@@ -14,7 +14,7 @@ export interface FenceOptions {
   /**
    * The highest term seen so far, if it is stored elsewhere. From 0n to `2n ** 62n`. Default 0n.
    */
-  readonly highest?: bigint;
+  readonly highest?: bigint | undefined;
 }
 
 /**

@@ -22,39 +22,39 @@ export interface TimingOptions {
    * within the store's `minTtlMs` and `maxTtlMs`. Default 10,000, or the nearest that the store
    * allows.
    */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /**
    * The time between two renewals. From 10 to the ttl. Default a third of the ttl, or a little more
    * than a quarter on a store with a `renewalLag` (see `StoreCapabilities`).
    */
-  readonly renewEveryMs?: number;
+  readonly renewEveryMs?: number | undefined;
   /**
    * The delay before a failed renewal is retried, randomized by ±25 %. From 5 to the ttl. Default a
    * twentieth of the ttl.
    */
-  readonly retryEveryMs?: number;
+  readonly retryEveryMs?: number | undefined;
   /**
    * The most that one call to the store may take. From 10 to the ttl. Default a quarter of the ttl,
    * or a sixth on a store with a `renewalLag`, and at most 5,000. After a call of a campaign has
    * timed out, the next one may take twice as long, up to half of the ttl.
    */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
   /**
    * How long the work may take to stop after the abort, before the leadership is released. From 0
    * to half of the ttl. More than about a third of the ttl (a fifth on ZooKeeper) needs a smaller
    * `renewEveryMs` or `callTimeoutMs`. Default a tenth of the ttl.
    */
-  readonly drainMs?: number;
+  readonly drainMs?: number | undefined;
   /**
    * The largest error in the rate of this machine's or the store's clock: 0.01 is 1 %. From 0 to
    * 0.1. Default 0.01.
    */
-  readonly clockErrorRatio?: number;
+  readonly clockErrorRatio?: number | undefined;
   /**
    * How long other candidates hold back for the successor of a handover, on stores where a handover
    * takes two steps. From 0 to the ttl. Default half of the ttl.
    */
-  readonly successorClaimTimeoutMs?: number;
+  readonly successorClaimTimeoutMs?: number | undefined;
 }
 
 /** The names of the options. */
@@ -69,7 +69,7 @@ export const timingOptions = [
 ] as const;
 
 /** The durations of a member with their defaults filled in. See {@link TimingOptions}. */
-export type Timing = Readonly<Required<TimingOptions>>;
+export type Timing = { readonly [Name in keyof TimingOptions]-?: number };
 
 /** The least margin. With the default `clockErrorRatio`, it applies to ttls below 2.5 s. */
 const MIN_MARGIN_MS = 50;

@@ -13,14 +13,14 @@ import type { Store } from '../store/contract.ts';
 /** The options of one member's part in an election. */
 export interface ElectionOptions<V = unknown> extends ValueOptions<V> {
   /** The value that this member publishes when it leads: JSON, unless there is a codec. */
-  readonly value?: V;
+  readonly value?: V | undefined;
   /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
-  readonly succession?: Succession;
+  readonly succession?: Succession | undefined;
   /**
    * The lowest term that this member claims. Use it if the election takes over from another system,
    * or if its store has lost its data. From 1n to `2n ** 61n`. Default 1n.
    */
-  readonly minTerm?: bigint;
+  readonly minTerm?: bigint | undefined;
   /**
    * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
    * may lead after the store has lost a write. Has no effect on a linearizable store, so a program
@@ -32,9 +32,9 @@ export interface ElectionOptions<V = unknown> extends ValueOptions<V> {
    * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
    * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
    */
-  onElected?(leadership: Leadership<V>): unknown;
+  readonly onElected?: ((leadership: Leadership<V>) => unknown) | undefined;
   /** Called when a leadership of this member has ended, in the same way. */
-  onEnded?(end: LeadershipEnd): unknown;
+  readonly onEnded?: ((end: LeadershipEnd) => unknown) | undefined;
 }
 
 /** The names of the options. */

@@ -27,7 +27,7 @@ export interface GroupOptions<V = unknown> extends ValueOptions<V> {
    * The value that this member shows to the others, until it publishes another one: JSON, unless
    * there is a codec.
    */
-  readonly value?: V;
+  readonly value?: V | undefined;
 }
 
 /** One stay in the group, from `join` to `leave`. */

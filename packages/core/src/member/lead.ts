@@ -22,7 +22,7 @@ export interface LeadOptions extends SignalOptions {
    * rejects with `LEADERSHIP_ENDED` instead of campaigning and calling the work again. An error of
    * the work rejects `lead`, whatever it is. Default `false`.
    */
-  readonly once?: boolean;
+  readonly once?: boolean | undefined;
   /**
    * Which errors of the work are no reason to give up. After such an error the member resigns,
    * emits `workFailed`, waits and campaigns again. The wait grows from `retryEveryMs` to 30 s, and
@@ -32,7 +32,7 @@ export interface LeadOptions extends SignalOptions {
    * throws, its error goes to the event `subscriberFailed`, and `lead` rejects with the work's.
    * Leave the option out with `once`.
    */
-  readonly retry?: false | ((error: unknown) => boolean);
+  readonly retry?: false | ((error: unknown) => boolean) | undefined;
 }
 
 /** What the loop needs. */

@@ -32,9 +32,9 @@ export interface MemberOptions extends TimingOptions {
    * The identity of this process: 1 to 128 characters of `A-Z a-z 0-9 . _ -`. Pass the same id
    * after a restart. Default: 12 random characters.
    */
-  readonly memberId?: string;
+  readonly memberId?: string | undefined;
   /** What to do when another process holds the member id. Default `'wait'`. */
-  readonly onDuplicate?: OnDuplicate;
+  readonly onDuplicate?: OnDuplicate | undefined;
   /**
    * The name of this machine: up to 255 characters. It stands in the member's key, so that the
    * `DUPLICATE_MEMBER` of another process can say who holds the id. Default: none; the host name
@@ -47,40 +47,40 @@ export interface MemberOptions extends TimingOptions {
    * each time, and all of them after the first that it hands over. From 100 to 86,400,000. Default
    * 30,000.
    */
-  readonly rebalanceEveryMs?: number;
+  readonly rebalanceEveryMs?: number | undefined;
   /**
    * Ends this member's leases at once if this process dies, rather than at the end of their ttl:
    * `reaper()` of `@incumbent/reaper`. Default none.
    */
-  readonly reaper?: Reaper;
+  readonly reaper?: Reaper | undefined;
   /**
    * Renews this member's leases while the event loop of this process is blocked. The `Member` of
    * the package `incumbent` makes one for `'worker'`. Default none.
    */
-  readonly renewIn?: Renewer;
+  readonly renewIn?: Renewer | undefined;
   /**
    * With `renewIn`: how long the event loop may be blocked until the renewer stops, in ms. A
    * process that hangs then loses its leadership at most this time and a ttl later. From `ttlMs` to
    * 86,400,000. Default three times the ttl.
    */
-  readonly maxBlockedMs?: number;
+  readonly maxBlockedMs?: number | undefined;
   /** Gets the member's events: an object with debug, info, warn and error (pino). Default none. */
   readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** For tests and simulation. Default `systemRandom`. */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 /** The options of `member.shutdown`. */
 export interface ShutdownOptions {
   /** `'next'` hands each leadership to the next in succession; false resigns. Default `'next'`. */
-  readonly handover?: 'next' | false;
+  readonly handover?: 'next' | false | undefined;
   /**
    * The most that the shutdown may take, in ms. From 1 to 86,400,000. Default
    * `drainMs + 3 × callTimeoutMs`.
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 const known = [

@@ -26,7 +26,7 @@ import { type CandidateView, candidateViews, type LeaderView } from './observer.
 /** The options of an {@link ElectionAdmin}. */
 export interface ElectionAdminOptions<V = unknown> extends ValueOptions<V> {
   /** The most that one call to the store may take, in ms. From 10 to 60,000. Default 2,500. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 /** The state of an election. */

@@ -22,13 +22,13 @@ import { subscribe } from './shared-watch.ts';
 /** The options of an {@link ElectionObserver}. */
 export interface ObserverOptions<V = unknown> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
   /** Gets the observer's events. Default none. */
   readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** For tests and simulation. Default `systemRandom`. */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 /** A view of an election that a member leads, as the store last showed it. */

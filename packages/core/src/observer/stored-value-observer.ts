@@ -26,13 +26,13 @@ export interface StoredValueObserverOptions<T = unknown> extends ValueOptions<T>
    * The value counts as unknown once the store has not confirmed it for this long, in ms. The
    * observer reads it about four times in this time. From 100 to 600,000. Default 5,000.
    */
-  readonly maxAgeMs?: number;
+  readonly maxAgeMs?: number | undefined;
   /** Gets the observer's events. Default none. */
   readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** For tests and simulation. Default `systemRandom`. */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 /** A value that the store had at some moment within the last `maxAgeMs`. */

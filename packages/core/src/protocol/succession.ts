@@ -56,7 +56,7 @@ export interface SuccessionOptions {
    * True if a leader hands over to a candidate that goes before it. False if a leader leads for as
    * long as it can. Default false.
    */
-  readonly rebalance?: boolean;
+  readonly rebalance?: boolean | undefined;
 }
 
 const fifo: Succession = { id: 'fifo', byArrival: true, rebalance: false, rank: () => '', compare: byOrder };

@@ -37,9 +37,9 @@ export interface ValueOptions<V = unknown> {
    * throws, or a synchronous Standard Schema. A value that it refuses is `FOREIGN_DATA`, whose
    * `cause` is what the function threw.
    */
-  readonly parse?: ((value: unknown) => V) | StandardSchema<V>;
+  readonly parse?: ((value: unknown) => V) | StandardSchema<V> | undefined;
   /** Encodes values as bytes instead of JSON. Not together with `parse`. */
-  readonly codec?: ValueCodec<V>;
+  readonly codec?: ValueCodec<V> | undefined;
 }
 
 /** Converts a user's value into a payload and back. */

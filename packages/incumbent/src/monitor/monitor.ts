@@ -12,7 +12,7 @@ import { countedAs, type Labels, MONITORED, type MonitoredEvent, State } from '.
 /** The options of a {@link Monitor}. All have defaults. */
 export interface MonitorOptions {
   /** The monotonic clock, in ms. For tests. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 /**

@@ -39,9 +39,9 @@ export interface PartitionOptions<V = unknown> extends Omit<ElectionOptions<V>, 
    * A member that is back within this time has not changed the list. A list that never stays the
    * same for that long takes effect after ten times this time. From 0 to 600,000. Default 3,000.
    */
-  readonly settleMs?: number;
+  readonly settleMs?: number | undefined;
   /** The clock of the member, for tests and simulation. Default `systemClock`. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** The options of {@link PartitionedElection.lead}. */

@@ -36,20 +36,20 @@ type ElectionEvent = Exclude<(typeof EVENTS)[number], `session${string}` | 'memb
 /** The options of {@link FailoverTraces}. All have defaults. */
 export interface FailoverTracesOptions {
   /** Default `api.trace.getTracer('incumbent')`: that of the tracer provider of the process. */
-  readonly tracer?: Tracer;
+  readonly tracer?: Tracer | undefined;
   /**
    * A part of the ids of the traces, the same in all processes of an election. Set it if two
    * clusters with one namespace send their traces to one place. Default `''`.
    */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
   /**
    * Whether each acknowledged renewal of a leader is a span. Only then does the trace of a killed
    * leader have its last renewal. It is one span per election and third of a ttl. Default `false`:
    * a leader that is lost and lives sends its last renewal when it stops.
    */
-  readonly renewals?: boolean;
+  readonly renewals?: boolean | undefined;
   /** The clocks, in ms. For tests. */
-  readonly clock?: TraceClock;
+  readonly clock?: TraceClock | undefined;
 }
 
 /** A lease of a member of this process. */

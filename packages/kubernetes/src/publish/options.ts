@@ -17,11 +17,11 @@ export interface PublishOptions {
    * 3,600,000, rounded up to whole seconds. The leader renews it three times as often. Default
    * 15,000.
    */
-  readonly leaseDurationMs?: number;
+  readonly leaseDurationMs?: number | undefined;
   /** Labels the leader's pod. Default: no label. */
-  readonly podLabel?: PodLabel;
+  readonly podLabel?: PodLabel | undefined;
   /** Whether to create Events: `LeaderElected`, and `LeaderLost` with the reason. Default false. */
-  readonly events?: boolean;
+  readonly events?: boolean | undefined;
   /** Called with the error of each request that failed. Errors that it throws are ignored. */
   readonly onError: (error: IncumbentError) => unknown;
 }
@@ -39,14 +39,19 @@ export interface PodLabel {
   /**
    * The name of this process's pod. Default: the host name, which Kubernetes takes from the pod.
    */
-  readonly pod?: string;
+  readonly pod?: string | undefined;
+}
+
+/** The same with its default. */
+export interface PodLabelSettings extends PodLabel {
+  readonly pod: string;
 }
 
 /** The options with their defaults. */
 export interface PublishSettings {
   readonly lease: string;
   readonly leaseDurationMs: number;
-  readonly podLabel: Required<PodLabel> | undefined;
+  readonly podLabel: PodLabelSettings | undefined;
   readonly events: boolean;
   readonly onError: (error: IncumbentError) => unknown;
 }
@@ -77,7 +82,7 @@ export function checkPublishOptions(options: PublishOptions): PublishSettings {
   return { lease, leaseDurationMs, podLabel: podLabel === undefined ? undefined : checkPodLabel(podLabel), events, onError };
 }
 
-function checkPodLabel(podLabel: PodLabel): Required<PodLabel> {
+function checkPodLabel(podLabel: PodLabel): PodLabelSettings {
   checkKnown('podLabel', podLabel, ['name', 'value', 'pod']);
   const { name, value, pod = hostname() } = podLabel;
   if (!isLabelName(name))

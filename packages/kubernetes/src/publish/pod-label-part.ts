@@ -10,7 +10,7 @@ import { fields, optionalFields, textFields, type Fields } from '../objects/json
 import { identityOf, nameOf } from '../objects/metadata.ts';
 import type { Cluster } from '../store.ts';
 import { Objects } from './objects.ts';
-import type { PodLabel } from './options.ts';
+import type { PodLabelSettings } from './options.ts';
 import { foreign, overtaken, SentWrites, untilUnchanged, type Part, type PublishedTerm } from './part.ts';
 
 /** What a pod has of the label and its annotation. */
@@ -25,7 +25,7 @@ interface LabelState {
 
 export class PodLabelPart implements Part {
   readonly #pods: Objects;
-  readonly #label: Required<PodLabel>;
+  readonly #label: PodLabelSettings;
   readonly #lease: string;
   readonly #term: PublishedTerm;
   readonly #namespace: string;
@@ -36,7 +36,7 @@ export class PodLabelPart implements Part {
   /** Whether no other pod had the label of this election when it was last read. */
   #isAlone = false;
 
-  constructor(cluster: Cluster, pods: Resource, term: PublishedTerm, lease: string, label: Required<PodLabel>) {
+  constructor(cluster: Cluster, pods: Resource, term: PublishedTerm, lease: string, label: PodLabelSettings) {
     this.#what = `labelling the pod ${label.pod}`;
     this.#pods = new Objects(cluster, pods, this.#what);
     this.#label = label;

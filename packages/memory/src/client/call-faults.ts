@@ -11,9 +11,9 @@ export type DropHow = 'timeout' | 'reset';
 /** Which calls a fault drops, and how they end. */
 export interface DropOptions {
   /** The calls that can be dropped. Default: all. */
-  readonly operations?: readonly Operation[];
+  readonly operations?: readonly Operation[] | undefined;
   /** How a dropped call ends. Default `timeout`. */
-  readonly how?: DropHow;
+  readonly how?: DropHow | undefined;
 }
 
 const WRITES: readonly Operation[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];

@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 /** The options of {@link MemoryLink.stallWatches}. */
 export interface StallWatchesOptions {
   /** After how long watches go stale, in ms. Default `Infinity`: they do not. */
-  readonly staleAfterMs?: number;
+  readonly staleAfterMs?: number | undefined;
 }
 
 /**

@@ -24,14 +24,14 @@ export interface PemFile {
 /** How to connect by TLS. `{}` uses the defaults. */
 export interface TlsOptions {
   /** The certificate authorities to trust, instead of those that come with Node. */
-  readonly ca?: Pem | readonly Pem[];
+  readonly ca?: Pem | readonly Pem[] | undefined;
   /** The certificate of this client and its key, if servers require one. */
-  readonly cert?: Pem;
-  readonly key?: Pem;
+  readonly cert?: Pem | undefined;
+  readonly key?: Pem | undefined;
   /** The name that the server's certificate must have. Default: the host of the endpoint. */
-  readonly servername?: string;
+  readonly servername?: string | undefined;
   /** False trusts any server. Default true. */
-  readonly rejectUnauthorized?: boolean;
+  readonly rejectUnauthorized?: boolean | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import { invalidSecret } from '@incumbent/core/adapter';
 import { isFile, mapPem, type Pem, type TlsOptions } from '../connect/tls.ts';
 
 interface NetworkOptions {
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   readonly connect?: unknown;
   readonly clock?: unknown;
 }

@@ -15,15 +15,15 @@ import { accessOf } from './access.ts';
  */
 export interface SharedOptions<Connect> {
   /** A path, before every key of the store. Default `incumbent`. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** How long opening the store may take, in ms: 100 to 600,000. Default 5,000. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** Connects with TLS. Default: no TLS. Not beside `connect`. */
-  readonly tls?: TlsOptions;
+  readonly tls?: TlsOptions | undefined;
   /** Opens the byte stream to a server, with TLS or not. Default: a socket of this process. */
-  readonly connect?: Connect;
+  readonly connect?: Connect | undefined;
   /** Default `systemClock`. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Opens a TCP or TLS socket. */

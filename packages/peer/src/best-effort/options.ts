@@ -15,22 +15,22 @@ export interface BestEffortOptions {
    * time finds a failed leader sooner, but mistakes a slow leader for a failed one more often. 50
    * to 600,000. Default: 1,000.
    */
-  readonly failureTimeoutMs?: number;
+  readonly failureTimeoutMs?: number | undefined;
   /**
    * Time between the leader's heartbeats, in ms. A fiftieth to a third of `failureTimeoutMs`.
    * Default: a fifth of it.
    */
-  readonly heartbeatEveryMs?: number;
+  readonly heartbeatEveryMs?: number | undefined;
   /**
    * How long an election waits for a member's answer, in ms. It should be longer than a round trip.
    * A hundredth to half of `failureTimeoutMs`. Default: a fifth of it.
    */
-  readonly answerTimeoutMs?: number;
+  readonly answerTimeoutMs?: number | undefined;
   /**
    * The time that the work has to stop after a loss, in ms. 0 to a quarter of `failureTimeoutMs`.
    * Default: a tenth of it.
    */
-  readonly drainMs?: number;
+  readonly drainMs?: number | undefined;
 }
 
 const known = ['members', 'failureTimeoutMs', 'heartbeatEveryMs', 'answerTimeoutMs', 'drainMs'];

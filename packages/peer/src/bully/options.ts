@@ -8,7 +8,7 @@ export interface BullyOptions extends BestEffortOptions {
    * time within this time ranks below all members that have failed less. 1 to 10,000 times
    * `failureTimeoutMs`. Default: 30 times.
    */
-  readonly forgiveMs?: number;
+  readonly forgiveMs?: number | undefined;
 }
 
 /** `own`: the names of the options that only this algorithm has. */

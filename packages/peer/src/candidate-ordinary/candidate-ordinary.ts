@@ -31,7 +31,7 @@ export interface CandidateOrdinaryOptions extends BestEffortOptions {
    * step exceeds `answerTimeoutMs`, so that one election ends before the next begins. 1.1 to 10
    * times `answerTimeoutMs`. Default: 1.5 times.
    */
-  readonly delayStepMs?: number;
+  readonly delayStepMs?: number | undefined;
 }
 
 /**

@@ -10,70 +10,70 @@ export interface EmergentOptions {
    */
   readonly cluster: string;
   /** Time between heartbeats, in ms. 20 to 60,000. Default: 1,000. */
-  readonly heartbeatEveryMs?: number;
+  readonly heartbeatEveryMs?: number | undefined;
   /**
    * How long a member may be silent before other members suspect it, in ms. With `phi`, a silence
    * up to this long never makes a member suspect. 3 to 100 times `heartbeatEveryMs`. Default: 5
    * times.
    */
-  readonly failureTimeoutMs?: number;
+  readonly failureTimeoutMs?: number | undefined;
   /**
    * `timeout`: a member is suspect after a silence of `failureTimeoutMs`. `phi`: after that time, a
    * member becomes suspect when its silence has become improbable, given the intervals between its
    * earlier heartbeats (Hayashibara et al., SRDS 2004). Default: `timeout`.
    */
-  readonly detector?: 'timeout' | 'phi';
+  readonly detector?: 'timeout' | 'phi' | undefined;
   /**
    * With `phi`: the suspicion level. At 8, the chance that a live member is silent for so long is
    * 10⁻⁸. 1 to 16. Default: 8. Only with `detector: 'phi'`.
    */
-  readonly phiThreshold?: number;
+  readonly phiThreshold?: number | undefined;
   /**
    * Where a member sends its heartbeats. `all`: to all other members, n² messages per interval. A
    * number k from 1 to 10: to k successors on the ring of ids, n × k messages per interval; members
    * report suspect members to the coordinator. Default: `all`.
    */
-  readonly heartbeatsTo?: 'all' | number;
+  readonly heartbeatsTo?: 'all' | number | undefined;
   /**
    * How long a member waits for answers, in ms: for acknowledgements of a change, for answers to a
    * member that claims the coordinator's role, and for answers to a request to join. A fifth to two
    * fifths of `failureTimeoutMs`. Default: two fifths.
    */
-  readonly answerTimeoutMs?: number;
+  readonly answerTimeoutMs?: number | undefined;
   /**
    * How often each member asks the coordinator for the newest list, in ms. `heartbeatEveryMs` to
    * 100 times that. Default: 5 times.
    */
-  readonly pullEveryMs?: number;
+  readonly pullEveryMs?: number | undefined;
   /**
    * How often a coordinator searches for lost members and for seeds that are not members, in ms.
    * `heartbeatEveryMs` to 1,000 times that. Default: 5 times.
    */
-  readonly searchEveryMs?: number;
+  readonly searchEveryMs?: number | undefined;
   /**
    * How long the coordinator searches for lost members after the last loss, in ms. 10 times
    * `searchEveryMs` to 2^40. Default: an hour, but at least 10 times `searchEveryMs`.
    */
-  readonly forgetAfterMs?: number;
+  readonly forgetAfterMs?: number | undefined;
   /**
    * How many times a member asks to join, each time waiting for about `answerTimeoutMs`, before it
    * gives up with `JOIN_FAILED`. A former member does not give up. A whole number from 2 to 10,000.
    * Default: 30.
    */
-  readonly joinAttempts?: number;
+  readonly joinAttempts?: number | undefined;
   /** The smallest cluster that may have a leader. A whole number from 1 to 250. Default: 1. */
-  readonly minimumSize?: number;
+  readonly minimumSize?: number | undefined;
   /**
    * Whether only a majority may have a leader. After a partition, the side with more than half of
    * the members leads; of two halves, the one with the oldest member. The members that count are
    * those of the last list that held a majority. Default: false.
    */
-  readonly majority?: boolean;
+  readonly majority?: boolean | undefined;
   /**
    * The time that the work has to stop after a loss, in ms. 0 to a quarter of `failureTimeoutMs`.
    * Default: a tenth of it.
    */
-  readonly drainMs?: number;
+  readonly drainMs?: number | undefined;
 }
 
 const known = [

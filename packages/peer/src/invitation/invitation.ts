@@ -23,7 +23,7 @@ export interface InvitationOptions extends BestEffortOptions {
    * random from half of this value to all of it. A twentieth of `failureTimeoutMs` to 10 times
    * that. Default: half of `failureTimeoutMs`.
    */
-  readonly inviteEveryMs?: number;
+  readonly inviteEveryMs?: number | undefined;
 }
 
 /**

@@ -21,7 +21,7 @@ export interface NextInLineOptions extends BullyOptions {
    * How many successors a leader names, the best first. Only members that campaign and have
    * answered lately are named. 1 to 16. Default: 3.
    */
-  readonly successors?: number;
+  readonly successors?: number | undefined;
 }
 
 /**

@@ -22,26 +22,26 @@ export interface QuorumOptions {
    * The shortest time without a heartbeat after which a member campaigns, in ms. Also the time for
    * which a member that has heard a leader votes for nobody. 50 to 600,000. Default: 1,000.
    */
-  readonly electionTimeoutMinMs?: number;
+  readonly electionTimeoutMinMs?: number | undefined;
   /**
    * The longest such time, in ms. Each member draws its time at random before each election. 1.2
    * to 10 times `electionTimeoutMinMs`. Default: twice that.
    */
-  readonly electionTimeoutMaxMs?: number;
+  readonly electionTimeoutMaxMs?: number | undefined;
   /**
    * Time between heartbeats, in ms. A fiftieth to a third of `electionTimeoutMinMs`. Default: a
    * fifth of it.
    */
-  readonly heartbeatEveryMs?: number;
+  readonly heartbeatEveryMs?: number | undefined;
   /**
    * The time that the work has to stop after a loss, in ms. 0 to a quarter of
    * `electionTimeoutMinMs`. Default: a tenth of it.
    */
-  readonly drainMs?: number;
+  readonly drainMs?: number | undefined;
   /** How far the rate of any member's clock may be off: 0.01 is 1 %. 0 to 0.1. Default: 0.01. */
-  readonly clockErrorRatio?: number;
+  readonly clockErrorRatio?: number | undefined;
   /** Default: `first-asked`. */
-  readonly tieBreak?: TieBreak;
+  readonly tieBreak?: TieBreak | undefined;
 }
 
 const known = ['members', 'electionTimeoutMinMs', 'electionTimeoutMaxMs', 'heartbeatEveryMs', 'drainMs', 'clockErrorRatio', 'tieBreak'];

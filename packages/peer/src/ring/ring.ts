@@ -20,7 +20,7 @@ import { passOnLate, passingAtMs } from './passing.ts';
 /** The options of `ring`, on which all members must agree. */
 export interface RingOptions extends BestEffortOptions {
   /** Default: `live-set`. */
-  readonly variant?: RingVariant;
+  readonly variant?: RingVariant | undefined;
 }
 
 /**

@@ -29,23 +29,23 @@ export interface TcpTransportOptions {
    * port defaults to 7400. The same for all members. The transport accepts connections of these
    * members only.
    */
-  readonly members?: Readonly<Record<string, string>>;
+  readonly members?: Readonly<Record<string, string>> | undefined;
   /**
    * For members that come and go: the addresses of some members, by member id, or a function that
    * returns them. The transport calls the function every 5 s. The transport admits every process
    * that proves the secret, or has a certificate for its id.
    */
-  readonly seeds?: Seeds;
+  readonly seeds?: Seeds | undefined;
   /**
    * With `seeds`: the address at which other members reach this one, as `host:port`. Default: this
    * member's address in `seeds`, if they are an object.
    */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /**
    * The address at which this member listens, as `host:port`. `0.0.0.0:7400` listens on all IPv4
    * addresses of the machine. Default: the address at which other members reach this one.
    */
-  readonly listen?: string;
+  readonly listen?: string | undefined;
   /**
    * A secret that all members share and keep: at least 16 random bytes, for example from `openssl
    * rand -hex 32`. Members prove to each other that they know it, and authenticate every message
@@ -54,30 +54,30 @@ export interface TcpTransportOptions {
    * During a rotation, a list of two. This member proves the first one when it dials, and accepts
    * both from members that dial it.
    */
-  readonly secret?: PeerSecret | readonly PeerSecret[];
+  readonly secret?: PeerSecret | readonly PeerSecret[] | undefined;
   /** Certificates instead of a secret. Each member needs its own. Messages are encrypted. */
-  readonly tls?: PeerTls;
+  readonly tls?: PeerTls | undefined;
   /** True: no security. A process that reaches the port can act as any member. Default: false. */
-  readonly insecure?: boolean;
+  readonly insecure?: boolean | undefined;
   /**
    * Time between pings on a connection, in ms. After about three pings without an answer, the
    * connection ends and the transport reconnects. 50 to 60,000. Default: 1,000.
    */
-  readonly keepaliveMs?: number;
+  readonly keepaliveMs?: number | undefined;
   /**
    * The longest time for two members to authenticate each other, in ms. 100 to 60,000. Default:
    * 3,000.
    */
-  readonly handshakeTimeoutMs?: number;
+  readonly handshakeTimeoutMs?: number | undefined;
   /** Any object with debug, info, warn and error; a pino logger fits. Default: none. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** For tests and simulation. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /**
    * For tests and simulation: the jitter of reconnecting. Keys and nonces always come from the
    * system's secure source.
    */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 /** A secret of at least 16 bytes. A string stands for its bytes in UTF-8. */

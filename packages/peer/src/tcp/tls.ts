@@ -41,7 +41,7 @@ export interface PeerTls extends Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
    * Returns the name that a member's certificate must have: one of its DNS names, or its common
    * name if it has no DNS name. Wildcards do not match. Default: the member's id.
    */
-  readonly nameOf?: (memberId: string) => string;
+  readonly nameOf?: ((memberId: string) => string) | undefined;
 }
 
 /** @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`. */

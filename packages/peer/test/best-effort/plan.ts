@@ -7,7 +7,7 @@ import type { Name, Options } from './algorithms.ts';
 
 export interface Shape extends Ground {
   readonly name: Name;
-  readonly options: Options & Required<Pick<Options, 'failureTimeoutMs' | 'answerTimeoutMs' | 'candidates'>>;
+  readonly options: Options & Record<'failureTimeoutMs' | 'answerTimeoutMs', number> & Required<Pick<Options, 'candidates'>>;
   /** In calm, exactly one member must lead within this time, in ms. */
   readonly boundMs: number;
   /** How the leader gives up at the end of the calm. */

@@ -27,9 +27,9 @@ export interface SentinelClientOptions {
   readonly name: string;
   readonly sentinelRootNodes: readonly { readonly host: string; readonly port: number }[];
   /** The login and the socket of the servers. */
-  readonly nodeClientOptions?: object;
+  readonly nodeClientOptions?: object | undefined;
   /** The login and the socket of the Sentinels. */
-  readonly sentinelClientOptions?: object;
+  readonly sentinelClientOptions?: object | undefined;
 }
 
 /**

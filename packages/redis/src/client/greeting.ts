@@ -13,7 +13,7 @@ export interface Credentials {
   /**
    * Not empty. Default `default`, the user of a server that has only a password (`requirepass`).
    */
-  readonly username?: string;
+  readonly username?: string | undefined;
   readonly password: string;
 }
 
