@@ -329,8 +329,8 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * The only way to end. Does everything up to the drain synchronously, in this order. `to`: the
-   * successor, or `next` for the next in succession.
+   * The only way to end. Does everything up to the drain synchronously, in this order. `to`: as
+   * `wanted` of `SuccessorFinder.atEnd`.
    */
   #finish(reason: LeadershipEndReason, facts: Pick<LeadershipEnd, 'seenTerm' | 'error'> = {}, to?: ChosenSuccessor | 'next'): void {
     // `isValid()` may end the session, and a session that ends calls this method with its reason.
@@ -338,7 +338,8 @@ export class Leadership<V = unknown> {
     if (this.#releaseState.phase !== 'leading') return;
     // After the end of its session the leadership is lost, whatever the reason of this call.
     if (isLost && reason !== this.#session.ended?.reason) return;
-    const chosen = to === undefined || to === 'next' ? this.#knownSuccessor(reason, to) : to;
+    const { assignableLease } = this.#context.store.capabilities;
+    const { chosen, looksForNext } = this.#successors.atEnd(reason, to, assignableLease);
     this.#releaseState = transition(this.#releaseState, { type: 'end', reason, chosen });
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
@@ -348,14 +349,7 @@ export class Leadership<V = unknown> {
     this.#end.resolve(end);
     const abortMs = this.#context.clock.monotonic() - now;
     this.#context.telemetry.emit('ended', { ...end, why: explainEnd(end), abortMs });
-    void this.#release(until, end, to === 'next' && chosen === undefined);
-  }
-
-  /** A resignation is a handover where the successor is known and one swap elects it. */
-  #knownSuccessor(reason: LeadershipEndReason, to: 'next' | undefined): ChosenSuccessor | undefined {
-    const isResignation = reason === 'resigned' || reason === 'workFailed' || reason === 'steppedDown';
-    const inOne = this.#context.store.capabilities.assignableLease;
-    return to === 'next' || (isResignation && inOne) ? this.#successors.known : undefined;
+    void this.#release(until, end, looksForNext);
   }
 
   async #release(until: number, end: LeadershipEnd, looksForNext: boolean): Promise<void> {

@@ -10,7 +10,7 @@ import { inSuccession, noSuccessor, readName, type Succession, type Successor, s
 import type { PayloadCodec } from '../protocol/value-codec.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
 import type { LeaderCalls } from './calls.ts';
-import type { ChosenSuccessor } from './release-machine.ts';
+import type { ChosenSuccessor, LeadershipEndReason } from './release-machine.ts';
 
 /** @internal What all leaderships of a member in one election share. */
 export interface ElectionSpec<V> {
@@ -20,6 +20,14 @@ export interface ElectionSpec<V> {
   readonly codec: PayloadCodec<V>;
   /** Called with each term that a fence has seen, also after the end of a leadership. */
   readonly onSeenTerm: (seen: bigint) => void;
+}
+
+/** Which candidate gets the term of a leadership that ends. */
+interface SuccessorAtEnd {
+  /** Undefined if no candidate gets it, or the leader must look for one. */
+  readonly chosen: ChosenSuccessor | undefined;
+  /** True if the leader looks for the next in succession while its work drains. */
+  readonly looksForNext: boolean;
 }
 
 /** The leader, as the queue shows it. */
@@ -54,6 +62,19 @@ export class SuccessorFinder {
   /** The first candidate, if `lookUp` has found one. It may have left the queue since. */
   get known(): ChosenSuccessor | undefined {
     return this.#known && { successor: this.#known, early: true };
+  }
+
+  /**
+   * Which candidate gets the term of a leadership that ends, and whether to look for one while its
+   * work drains. `wanted`: the candidate that was chosen, or `next` for the next in succession.
+   * `inOne`: one swap elects the successor.
+   */
+  atEnd(reason: LeadershipEndReason, wanted: ChosenSuccessor | 'next' | undefined, inOne: boolean): SuccessorAtEnd {
+    if (wanted === 'next') return { chosen: this.known, looksForNext: this.known === undefined };
+    if (wanted !== undefined) return { chosen: wanted, looksForNext: false };
+    // A resignation is a handover where the successor is known and one swap elects it.
+    const isResignation = reason === 'resigned' || reason === 'workFailed' || reason === 'steppedDown';
+    return { chosen: isResignation && inOne ? this.known : undefined, looksForNext: false };
   }
 
   /**
