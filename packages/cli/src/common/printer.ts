@@ -33,8 +33,8 @@ export class Printer {
   readonly #colours: boolean;
   /**
    * Encloses the escape codes that `style` adds. It is random, so no other text contains it. It is
-   * an escape code itself, so commander does not count it when it aligns and wraps the help: it uses
-   * `stripVTControlCharacters`, which knows numbers of at most four digits.
+   * an escape code itself, so commander does not count it when it aligns and wraps the help:
+   * commander uses `stripVTControlCharacters`, which knows numbers of at most four digits.
    */
   readonly #delimiter = `\u001b[${Array.from({ length: 10 }, () => randomInt(1_000, 10_000)).join(';')}m`;
 
