@@ -178,11 +178,12 @@ export class Candidacy {
   }
 
   /**
-   * Changes the settings. The present term keeps its published value.
+   * Changes the settings that are given. The present term keeps its published value.
    *
    * @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value.
    */
-  configure(settings: CandidacySettings): void {
+  configure(changes: Partial<Pick<CandidacySettings, 'value' | 'renewWithinMs'>>): void {
+    const settings = { ...this.#settings, ...changes };
     this.#context.checkValue(settings.value);
     this.#settings = settings;
     this.renew();

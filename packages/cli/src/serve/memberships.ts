@@ -200,14 +200,16 @@ export class Membership {
   }
 
   /**
-   * Changes the settings: the others see the new value as soon as the store has it.
+   * Changes the settings that are given: the others see a new value as soon as the store has it.
    *
    * @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value.
    */
-  configure(settings: MembershipSettings): void {
+  configure(changes: Partial<MembershipSettings>): void {
+    const settings = { ...this.#settings, ...changes };
     this.#context.checkValue(valueOf(settings));
     this.#settings = settings;
     this.renew();
+    if (!('value' in changes)) return;
     const { group, publishFailed } = this.#context;
     this.#publish().catch((error: unknown) => {
       if (!isIncumbentError(error, 'MEMBER_CLOSED')) publishFailed(group.name, reasonOf(error));

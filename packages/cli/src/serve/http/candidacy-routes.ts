@@ -6,7 +6,16 @@ import { onAbort } from '@incumbent/core/adapter';
 import { ApiError } from '../api-error.ts';
 import type { Candidacy } from '../candidacy.ts';
 import { entryDocument } from './entry-document.ts';
-import { candidacySettings, changesOf, type JsonObject, readJson, successorOf, termOf, valueOf } from './requests.ts';
+import {
+  candidacySettings,
+  changesOf,
+  DEFAULT_RENEW_WITHIN_MS,
+  type JsonObject,
+  readJson,
+  successorOf,
+  termOf,
+  valueOf,
+} from './requests.ts';
 import type { ApiRequest, OpenSidecar, Route } from './route.ts';
 
 const CANDIDACY = '/elections/{election}/candidacies/{candidacy}';
@@ -60,10 +69,10 @@ function putRoute(sidecar: OpenSidecar): Route {
       const body = await readJson(request.request);
       if (request.request.headers['candidacy-secret'] !== undefined) {
         const candidacy = own(sidecar, request);
-        if (Object.keys(body).length > 0) candidacy.configure(candidacySettings(body));
+        candidacy.configure(candidacySettings(body));
         return { status: 200, body: candidacy.document() };
       }
-      const candidacy = sidecar().create(election, id, candidacySettings(body));
+      const candidacy = sidecar().create(election, id, { renewWithinMs: DEFAULT_RENEW_WITHIN_MS, ...candidacySettings(body) });
       return { status: 201, body: { ...candidacy.document(), secret: candidacy.secret } };
     },
   };

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../api-error.ts';
 import type { Membership } from '../memberships.ts';
-import { membershipSettings, readJson } from './requests.ts';
+import { DEFAULT_RENEW_WITHIN_MS, membershipSettings, readJson } from './requests.ts';
 import type { ApiRequest, OpenSidecar, Route } from './route.ts';
 
 const GROUP = '/groups/{group}';
@@ -30,10 +30,11 @@ export function groupRoutes(sidecar: OpenSidecar): readonly Route[] {
         const body = await readJson(request);
         if (request.headers['membership-secret'] !== undefined) {
           const membership = own(apiRequest);
-          if (Object.keys(body).length > 0) membership.configure(membershipSettings(body));
+          membership.configure(membershipSettings(body));
           return { status: 200, body: membership.document() };
         }
-        const membership = sidecar().memberships.join(parameters['group'] ?? '', membershipSettings(body));
+        const settings = { renewWithinMs: DEFAULT_RENEW_WITHIN_MS, ...membershipSettings(body) };
+        const membership = sidecar().memberships.join(parameters['group'] ?? '', settings);
         return { status: 201, body: { ...membership.document(), secret: membership.secret } };
       },
     },

@@ -8,7 +8,8 @@ import { ApiError } from '../api-error.ts';
 
 /** The longest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
-const DEFAULT_RENEW_WITHIN_MS = 15_000;
+/** The `renewWithinMs` of a new candidacy or membership. */
+export const DEFAULT_RENEW_WITHIN_MS = 15_000;
 const RENEW_RANGE = { min: 250, max: 3_600_000 } as const;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -57,21 +58,23 @@ function checkFields(body: JsonObject, known: readonly string[]): void {
       throw new ApiError('BAD_REQUEST', `there is no field ${JSON.stringify(name)}: the fields are ${known.join(', ')}`);
 }
 
-/** The settings in the body of `PUT …/candidacies/{candidacy}`. */
-export function candidacySettings(body: JsonObject): { readonly value?: unknown; readonly renewWithinMs: number | null } {
+/** The settings in the body of `PUT …/candidacies/{candidacy}`, without those that it omits. */
+export function candidacySettings(body: JsonObject): { readonly value?: unknown; readonly renewWithinMs?: number | null } {
   checkFields(body, ['value', 'renewWithinMs']);
-  const { renewWithinMs = DEFAULT_RENEW_WITHIN_MS, value } = body;
+  const { renewWithinMs, value } = body;
+  const given = value === undefined ? {} : { value };
+  if (renewWithinMs === undefined) return given;
   const isTime = typeof renewWithinMs === 'number' && renewWithinMs >= RENEW_RANGE.min && renewWithinMs <= RENEW_RANGE.max;
   if (renewWithinMs !== null && !isTime)
     throw new ApiError('BAD_REQUEST', `renewWithinMs must be null, or a number from ${RENEW_RANGE.min} to ${RENEW_RANGE.max}`);
-  return { renewWithinMs, ...(value === undefined ? {} : { value }) };
+  return { ...given, renewWithinMs };
 }
 
-/** The settings in the body of `PUT …/membership`. */
-export function membershipSettings(body: JsonObject): { readonly value?: unknown; readonly renewWithinMs: number } {
+/** The settings in the body of `PUT …/membership`, without those that it omits. */
+export function membershipSettings(body: JsonObject): { readonly value?: unknown; readonly renewWithinMs?: number } {
   const { renewWithinMs, ...rest } = candidacySettings(body);
   if (renewWithinMs === null) throw new ApiError('BAD_REQUEST', 'renewWithinMs must be a number: a membership has no event stream');
-  return { ...rest, renewWithinMs };
+  return renewWithinMs === undefined ? rest : { ...rest, renewWithinMs };
 }
 
 /** The term of a request about one term, with the other fields that the request may have. */
