@@ -24,7 +24,7 @@ export function addRun({ root, context, end }: CommandParent): void {
       'member id of this process; if it is the same after a restart, the restarted process waits for its former lease to end (default: host name and random characters)',
     )
     .addOption(slotsOption())
-    .option('--value <json>', 'value that the leader publishes: JSON, or plain text', parseValue)
+    .option('--value <json>', 'value that the leader publishes: JSON, or plain text; 1.10 stays text, as a number would be 1.1', parseValue)
     .addOption(ttlOption('how long the store waits for a silent leader before another member may lead'))
     .addOption(
       durationOption(

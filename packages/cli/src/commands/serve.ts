@@ -34,7 +34,11 @@ export function addServe({ root, context, end }: CommandParent): void {
     .option('--tls-client-ca <file>', 'accept only clients with a certificate of this authority, PEM')
     .option('--election <name>', 'campaign in this election on behalf of one application, which asks GET / who leads')
     .option('--health <url>', 'campaign only while this URL answers; checked every 2s, unhealthy after 3 failures', parseUrl)
-    .option('--value <json>', 'value that the sidecar publishes in --election: JSON, or plain text', parseValue)
+    .option(
+      '--value <json>',
+      'value that the sidecar publishes in --election: JSON, or plain text; 1.10 stays text, as a number would be 1.1',
+      parseValue,
+    )
     .option(
       '--member <id>',
       'member id of this sidecar, which names it as the leader; if it is the same after a restart, the restarted process waits for its former lease to end (default: host name and random characters)',

@@ -19,13 +19,15 @@ export function showValue(value: unknown): string {
 }
 
 /**
- * The value of `--value`: JSON, or plain text.
+ * The value of `--value`: JSON, or plain text. Text such as `12345678901234567890`, `12e4567` (the
+ * hash of a commit) or `1.10` (a version) stays text, because a number would be printed otherwise.
  *
  * @throws A usage error for JSON that is not valid.
  */
 export function parseValue(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'number' && JSON.stringify(value) !== text.trim() ? text : value;
   } catch {
     if (/^\s*[[{"]/.test(text)) throw usageError(`--value begins like JSON but is not valid JSON: it is ${describeHidden(text)}`);
     return text;
