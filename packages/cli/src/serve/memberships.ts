@@ -4,7 +4,7 @@
  * the membership by its requests. If the client falls silent, the sidecar leaves the group.
  */
 
-import { type Clock, type Group, type GroupMember, type Member, isIncumbentError } from '@incumbent/core';
+import { type Clock, type Group, type GroupMember, IncumbentError, isIncumbentError, type Member } from '@incumbent/core';
 import { checkName } from '@incumbent/core/adapter';
 
 import { ApiError } from './api-error.ts';
@@ -53,6 +53,7 @@ export class Memberships {
   readonly #groups = new Map<string, JoinableGroup>();
   #reader: Member;
   #reads = 0;
+  #isClosed = false;
 
   constructor(context: MembershipsContext) {
     this.#context = context;
@@ -87,6 +88,7 @@ export class Memberships {
    *   `INVALID_OPTION` if the store cannot hold the value.
    */
   join(name: string, settings: MembershipSettings): Membership {
+    if (this.#isClosed) throw new IncumbentError('MEMBER_CLOSED', 'the sidecar is closing: use another one');
     const joinable = this.#groupOf(name);
     if (joinable.membership !== undefined)
       throw new ApiError('MEMBERSHIP_EXISTS', `the sidecar is in the group "${name}" for another client, or has not left it yet`);
@@ -115,8 +117,9 @@ export class Memberships {
     return membership;
   }
 
-  /** Stops all timers for good. The member leaves its groups when it closes. */
+  /** Stops all timers for good, and joins no more groups. The member leaves them when it closes. */
   close(): void {
+    this.#isClosed = true;
     for (const { membership } of this.#groups.values()) membership?.close();
   }
 

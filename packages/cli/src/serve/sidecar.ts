@@ -11,6 +11,7 @@ import {
   ElectionObserver,
   type ElectionView,
   type Entry,
+  IncumbentError,
   type LeaderView,
   type LeadershipEndReason,
   type Logger,
@@ -131,6 +132,8 @@ export class Sidecar implements AsyncDisposable {
    *   `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value.
    */
   create(election: string, id: string, settings: CandidacySettings): Candidacy {
+    // Not only the member: the queue of an election that it takes part in would accept a candidacy.
+    if (this.#isClosing) throw new IncumbentError('MEMBER_CLOSED', 'the sidecar is closing: use another one');
     checkName('election', election);
     checkName('candidacy', id);
     const key = keyOf(election, id);
