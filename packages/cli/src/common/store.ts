@@ -69,6 +69,22 @@ export async function openUrl(url: string, { openStore: open }: CliContext, opti
   }
 }
 
+/** How often a command says that it still waits for its store, in ms. */
+const SAY_EVERY_MS = 5_000;
+
+/**
+ * Returns an `onRetry` for a command that waits for its store. Calls `say` after the first failed
+ * attempt, and then at most once in 5 s.
+ */
+export function sayWhileWaiting(say: (why: string) => void): (error: unknown) => void {
+  let lastMs = -Infinity;
+  return (error) => {
+    if (performance.now() - lastMs < SAY_EVERY_MS) return;
+    lastMs = performance.now();
+    say(toCliError(error).text);
+  };
+}
+
 /**
  * Opens a store for a command that takes part in no election. Creates neither the schema of a
  * PostgreSQL store nor the file of a SQLite store: the URL may be wrong, or the store may have lost

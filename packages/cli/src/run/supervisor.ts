@@ -12,7 +12,7 @@ import { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
 import { newMemberId, sharedStoreUrl } from '../common/member.ts';
-import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
+import { openUrl, sayWhileWaiting, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { checkProgram } from './find-program.ts';
 import { pagesOf, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
@@ -41,9 +41,6 @@ export interface RunOptions extends StoreOptions {
   readonly quiet?: boolean;
   readonly verbose?: boolean;
 }
-
-/** How often `run` says that it still waits for the store, in ms. */
-const SAY_EVERY_MS = 5_000;
 
 /** Resolves with the exit code: the program's own, or one of `Exit`. */
 export async function run(command: readonly string[], options: RunOptions, context: CliContext): Promise<number> {
@@ -134,12 +131,10 @@ class Supervisor {
   async #openStore(url: string, readiness: Readiness): Promise<Store | undefined> {
     const { stopping } = this.#signals;
     const waitMs = this.#options.storeWait ?? Infinity;
-    let lastMs = -Infinity;
+    const say = sayWhileWaiting((why) => this.#log.waitingForStore(why));
     const onRetry = (error: unknown): void => {
       readiness.storeFailed(error);
-      if (performance.now() - lastMs < SAY_EVERY_MS) return;
-      lastMs = performance.now();
-      this.#log.waitingForStore(toCliError(error).text);
+      say(error);
     };
     try {
       return await openUrl(url, this.#context, { waitMs, signal: stopping, onRetry });

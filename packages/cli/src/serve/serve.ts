@@ -6,7 +6,7 @@ import { Monitor, type Problem } from 'incumbent/monitor';
 
 import { Exit, toCliError, usageError } from '../exit.ts';
 import { showDuration } from '../common/duration.ts';
-import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
+import { openUrl, sayWhileWaiting, storeUrl, type StoreOptions } from '../common/store.ts';
 import { newMemberId, sharedStoreUrl } from '../common/member.ts';
 import type { CliContext } from '../context.ts';
 import { pagesOf, type Page } from '../run/health.ts';
@@ -169,9 +169,10 @@ async function openStore(
   { log, readiness }: Service,
   signal: AbortSignal,
 ): Promise<Store | undefined> {
+  const say = sayWhileWaiting((why) => log.waitingForStore(why));
   const onRetry = (error: unknown): void => {
     readiness.storeFailed(error);
-    log.waitingForStore(toCliError(error).text);
+    say(error);
   };
   try {
     return await openUrl(url, context, { waitMs, signal, onRetry });

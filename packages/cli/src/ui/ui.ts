@@ -4,7 +4,7 @@ import type { Store } from '@incumbent/core';
 import { showUrl } from '@incumbent/core/adapter';
 
 import type { Printer, Style } from '../common/printer.ts';
-import { openExisting, storeUrl, type StoreOptions } from '../common/store.ts';
+import { openExisting, sayWhileWaiting, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { Exit, toCliError, usageError } from '../exit.ts';
 import type { AccessRules } from '../serve/http/access.ts';
@@ -28,7 +28,7 @@ export async function ui(options: UiOptions, context: CliContext, version: strin
   if ('path' in options.listen) throw usageError('--listen is a Unix socket, which no browser can open: give an address and a port');
   const { access, tls } = listening(options);
   const url = storeUrl(options, context);
-  const onRetry = (error: unknown): void => tell('yellow', `the store cannot be reached, waiting for it: ${toCliError(error).text}`);
+  const onRetry = sayWhileWaiting((why) => tell('yellow', `the store cannot be reached, waiting for it: ${why}`));
   let store: Store;
   try {
     store = await openExisting(url, context, { waitMs: options.storeWait ?? Infinity, signal: stopping, onRetry });
