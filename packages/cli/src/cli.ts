@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 
 import { type ErrorLine, printJson } from './common/output.ts';
 import { redactArguments } from './common/redact.ts';
@@ -22,17 +22,24 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     const program = createProgram(args, context, version(), (result) => {
       code = result;
     });
-    await program.parseAsync([...args], { from: 'user' });
+    await parse(program, args);
     await checkOutput(context);
     return code;
   } catch (error) {
-    // Commander throws after --help and --version too, with 0.
-    if (error instanceof CommanderError && error.exitCode === 0) return Exit.OK;
     const failure = error instanceof CommanderError ? usageError(parserMessage(error, args)) : toCliError(error);
     // Commander has printed its own errors already.
     if (!(error instanceof CommanderError)) context.err.line(`${context.err.style('red', 'incumbent:')} ${failure.text}`);
     if (isJson(args)) printJson(context.out, errorLine(failure));
     return failureCode(args, failure.exitCode);
+  }
+}
+
+/** Runs the command. Returns also after --help and --version, after which commander throws, too. */
+async function parse(program: Command, args: readonly string[]): Promise<void> {
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError && error.exitCode === 0)) throw error;
   }
 }
 
