@@ -123,8 +123,12 @@ function jsonOf(value: unknown): string {
   const json = tryStringify(value);
   if (json === undefined)
     throw invalidSecret('value', value, 'something that JSON can hold, without a bigint or a cycle (or give a codec)');
-  if (nestsDeeperThan(MAX_VALUE_DEPTH, json)) throw invalidSecret('value', value, `at most ${MAX_VALUE_DEPTH} levels deep`);
+  if (nestsDeeperThan(MAX_VALUE_DEPTH, json)) throw tooDeep(value);
   return json;
+}
+
+function tooDeep(value: unknown): Error {
+  return invalidSecret('value', value, `at most ${MAX_VALUE_DEPTH} levels deep`);
 }
 
 /** The error has no `cause`, because the one of `JSON.parse` quotes the text. */
@@ -136,10 +140,13 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** Undefined for a value that JSON cannot hold. */
 function tryStringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
-  } catch {
+  } catch (error) {
+    // `JSON.stringify` calls itself for each level, so the stack overflows after some thousands.
+    if (error instanceof RangeError && error.message.includes('call stack')) throw tooDeep(value);
     return undefined;
   }
 }

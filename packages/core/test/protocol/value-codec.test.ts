@@ -37,7 +37,10 @@ describe('JSON', () => {
     const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
     const entry = entryOf('k', writeCandidate(payloadCodec({}).encode(nested(1_000)), 0n, 0n));
     expect(readCandidate(entryOf('k', writeHandoverTerm(entry, 1n))).payload).toEqual({ json: nested(1_000) });
-    expect(() => payloadCodec({}).encode(nested(1_001))).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    for (const levels of [1_001, 100_000])
+      expect(() => payloadCodec({}).encode(nested(levels))).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('it must be at most 1000 levels deep') }),
+      );
     const brackets = { quote: `\\"${'[{'.repeat(2_000)}` };
     expect(payloadCodec({}).encode(brackets)).toEqual({ json: brackets });
   });
