@@ -16,7 +16,7 @@ import {
   isUrl,
   textOfError,
 } from '@incumbent/core/adapter';
-import { Member, type MemberOptions } from './member.ts';
+import { Member, memberOptionNames, type MemberOptions } from './member.ts';
 import { type Health, Monitor } from './monitor.ts';
 import { isOpener, openStore, SOURCES, type StoreOpener } from './open-store.ts';
 
@@ -62,7 +62,12 @@ const SHARED_OPTIONS: readonly (keyof HostOptions)[] = ['store', 'waitMs', 'sign
  * @throws {TypeError} `INVALID_OPTION` if there is an option of another name.
  */
 export function checkIntegrationOptions(integration: string, options: object, own: readonly string[]): void {
-  checkKnown(integration, options, [...SHARED_OPTIONS, ...own]);
+  checkKnown(integration, options, [...SHARED_OPTIONS, ...own], placeOf);
+}
+
+/** Where an option belongs that was passed to the host in place of its member. */
+function placeOf(name: string): string {
+  return memberOptionNames.includes(name) ? `. ${name} is an option of the member: member: { ${name} }` : '';
 }
 
 /** An election in which this process takes no further part. A restart may help. */
@@ -108,7 +113,7 @@ export class ElectionHost {
    * @throws As `openStore` and `new Member` do. `INVALID_OPTION`, also for an unknown option.
    */
   static async open(options: HostOptions): Promise<ElectionHost> {
-    checkKnown('host', options, [...SHARED_OPTIONS, 'onFailure']);
+    checkIntegrationOptions('host', options, ['onFailure']);
     const { store, waitMs, onRetry, signal } = options;
     checkFunction('onFailure', options.onFailure);
     if (onRetry !== undefined) checkFunction('onRetry', onRetry);

@@ -46,6 +46,27 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renew
   readonly renewIn?: 'eventLoop' | 'worker' | Renewer | undefined;
 }
 
+/** The names of the options. */
+export const memberOptionNames: readonly string[] = Object.keys({
+  memberId: true,
+  onDuplicate: true,
+  host: true,
+  rebalanceEveryMs: true,
+  reaper: true,
+  renewIn: true,
+  maxBlockedMs: true,
+  logger: true,
+  clock: true,
+  random: true,
+  ttlMs: true,
+  renewEveryMs: true,
+  retryEveryMs: true,
+  callTimeoutMs: true,
+  drainMs: true,
+  clockErrorRatio: true,
+  successorClaimTimeoutMs: true,
+} satisfies Record<keyof MemberOptions, true>);
+
 /**
  * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean and `renewIn` a word,
  * that it warns if it has no logger, and that `host` is the machine's host name by default (pass

@@ -189,6 +189,12 @@ describe('an election host', () => {
     },
   );
 
+  it('says where an option of the member belongs', async () => {
+    await expect(open('a', Object.assign({ member: {} }, { ttlMs: 5_000 }))).rejects.toThrow(
+      /there is no host option "ttlMs": the options are .*\. ttlMs is an option of the member: member: \{ ttlMs \}$/,
+    );
+  });
+
   it.each([
     { waitMs: 1_000 },
     { nonsense: 1 },

@@ -127,10 +127,11 @@ export function checkBoolean(option: string, value: unknown, fallback: boolean):
 
 /**
  * Checks the names of the options: a misspelt option would otherwise silently have its default.
+ * `hintOf` returns what the error says at its end about an option of another name.
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION` if there is an option of another name.
  */
-export function checkKnown(what: string, options: object, known: readonly string[]): void {
+export function checkKnown(what: string, options: object, known: readonly string[], hintOf: (name: string) => string = () => ''): void {
   if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
   // A promise has no names, so it would pass as an object without options.
   if (options instanceof Promise) throw invalidSecret(`${what} options`, options, 'an object (await the promise)', 'a promise');
@@ -138,7 +139,7 @@ export function checkKnown(what: string, options: object, known: readonly string
     if (known.includes(name)) continue;
     // Do not show the value: it may be a secret under a misspelt name.
     const { shown, detail } = showText(name);
-    const error = new TypeError(`there is no ${what} option ${shown}: the options are ${known.join(', ')}`);
+    const error = new TypeError(`there is no ${what} option ${shown}: the options are ${known.join(', ')}${hintOf(name)}`);
     throw Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option: detail } });
   }
 }
