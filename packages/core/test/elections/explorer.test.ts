@@ -1,8 +1,8 @@
 /**
  * Explores every order of events among two or three candidates: the real transitions and swaps, on
- * a small store. Answers may be lost, writes applied late, keys deleted by an operator, campaigns
- * aborted. After every step at most one candidate leads, and terms rise. From every state, once all
- * faults end, somebody leads and nothing is left behind.
+ * a small store. Calls may fail, answers may be lost, writes applied late, keys deleted by an
+ * operator, campaigns aborted. After every step at most one candidate leads, and terms rise. From
+ * every state, once all faults end, somebody leads and nothing is left behind.
  */
 
 import { describe, expect, it } from 'vitest';
@@ -36,6 +36,15 @@ describe('two candidates', () => {
   const twoSteps = { inOne: false };
   whole({
     'lose two answers': { candidates: 2, budget: { lost: 2 } },
+    'fail a call and lose an answer': { candidates: 2, budget: { failed: 1, lost: 1 } },
+    'fail a call, lose an answer and stop, where revisions restart': {
+      candidates: 2,
+      budget: { failed: 1, lost: 1, stopped: 1 },
+      ...twoSteps,
+    },
+    'fail a call, hand over and lose an answer': { candidates: 2, budget: { failed: 1, handovers: 1, lost: 1 } },
+    'fail two calls and hand over, in one swap': { candidates: 2, budget: { failed: 2, handovers: 1 } },
+    'fail two calls and hand over, in two steps': { candidates: 2, budget: { failed: 2, handovers: 1 }, ...twoSteps },
     'lose an answer and stop at any point': { candidates: 2, budget: { lost: 1, stopped: 2 } },
     'lose an answer and stop at any point, where revisions restart': { candidates: 2, budget: { lost: 1, stopped: 2 }, ...twoSteps },
     'lose an answer and a key to an operator': { candidates: 2, budget: { lost: 1, deleted: 1 } },

@@ -89,6 +89,17 @@ const claims: readonly Bug[] = [
     },
   ),
   bug(
+    'failedReadIsNo',
+    'a claim of unknown outcome counts as refused, if it cannot be read back at once',
+    { candidates: 2, budget: { lost: 1, failed: 1 } },
+    {
+      next: (state, event, rules) => {
+        if (state.phase !== 'confirming' || event.type !== 'failed') return real.next(state, event, rules);
+        return { phase: 'out', exit: { why: 'removed' } };
+      },
+    },
+  ),
+  bug(
     'noReadBack',
     'whoever withdraws does not read whether a claim was applied',
     { candidates: 2, budget: { lost: 1, stopped: 1 } },

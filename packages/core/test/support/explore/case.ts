@@ -28,7 +28,7 @@ export interface Case {
   readonly maxStates?: number;
 }
 
-const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0, requests: 0, looks: 0 };
+const calm: Budget = { lost: 0, failed: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0, requests: 0, looks: 0 };
 
 /** Throws {@link Broken} if an invariant does not hold. */
 export function search(

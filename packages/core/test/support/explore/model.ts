@@ -16,6 +16,8 @@ export interface Late {
 export interface Budget {
   /** Calls with a lost answer. */
   readonly lost: number;
+  /** Calls that fail: any call with no effect, or a read with an unknown outcome. */
+  readonly failed: number;
   /** Keys that an operator deletes, except the term. */
   readonly deleted: number;
   readonly stopped: number;

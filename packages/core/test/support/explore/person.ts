@@ -161,8 +161,13 @@ export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
 export function lost(person: Person, setting: Setting): Person {
   const after =
     person.call?.type === 'enqueue' ? { ...person, enqueueUnknown: [...person.enqueueUnknown, nameOf(person, setting)] } : person;
-  const event = { type: 'failed', unknown: true } as const;
-  return person.releaseState === undefined ? receive(after, event, setting) : receiveRelease(after, event, setting);
+  return failed(after, true, setting);
+}
+
+/** Its call has failed. `unknown`: nobody knows whether it had an effect. */
+export function failed(person: Person, unknown: boolean, setting: Setting): Person {
+  const event = { type: 'failed', unknown } as const;
+  return person.releaseState === undefined ? receive(person, event, setting) : receiveRelease(person, event, setting);
 }
 
 /** Passes an event to its campaign, which goes on until it makes a call, waits, or is over. */

@@ -184,6 +184,7 @@ export class Rules {
     if (call !== undefined) moves.push([`${id} ${call.type}`, this.#step(model, person, call)], ...this.#staleReads(model, person, call));
     if (call !== undefined && isWrite(call) && budget.lost > 0)
       moves.push([`${id} gives ${call.type} up`, this.#lose(model, person, call)]);
+    moves.push(...this.#failures(model, person));
     const news = people.news(person, model.shelf, this.#setting);
     if (news !== undefined)
       moves.push(
@@ -200,6 +201,15 @@ export class Rules {
     if (people.leads(person))
       moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person), ...this.#looks(model, person));
     return moves;
+  }
+
+  /** The store has certainly not applied the call, or the caller does not know what it read. */
+  #failures(model: Model, person: Person): readonly Move[] {
+    const { id, call } = person;
+    if (call === undefined || model.budget.failed === 0) return [];
+    const fail = (unknown: boolean): Model => replace(spend(model, 'failed'), people.failed(person, unknown, this.#setting));
+    const refused: Move = [`${call.type} of ${id} fails`, fail(false)];
+    return isWrite(call) ? [refused] : [refused, [`${call.type} of ${id} fails, with an unknown outcome`, fail(true)]];
   }
 
   /** After the end of the one ahead, a read of the term may be stale: its claim is refused. */
