@@ -30,6 +30,18 @@ describe('the terms checker', () => {
     expect(broken(new TermChecker(), issued(2n), issued(5n, 'b'))).toEqual([]);
   });
 
+  it('reports a gap where the store counts terms, unless a fence has shown a higher term to the member', () => {
+    const counted = (...events: readonly WorldEvent[]): readonly string[] => broken(new TermChecker({ areCounted: true }), ...events);
+    const seen = (name: string, term: bigint): WorldEvent => ({ type: 'termSeen', process: processOf(name), election, term });
+    expect(counted(issued(1n), issued(2n, 'b'))).toEqual([]);
+    expect(counted(issued(1n), issued(3n, 'b'))).toEqual(['terms are counted']);
+    expect(counted(issued(1n), seen('b#1', 6n), issued(7n, 'b'))).toEqual([]);
+    expect(counted(issued(1n), seen('b#1', 6n), issued(8n, 'b'))).toEqual(['terms are counted']);
+    expect(counted(issued(1n), seen('a#1', 6n), issued(7n, 'b'))).toEqual(['terms are counted']);
+    const handle = handleOf('a#1', 1n);
+    expect(counted(issued(1n), { type: 'ended', handle, reason: 'termBehind', lost: true, seenTerm: 4n }, issued(5n))).toEqual([]);
+  });
+
   it("that are another's, or held twice, are found", () => {
     const [a, b] = [handleOf('a#1', 1n), handleOf('b#1', 1n)];
     expect(broken(new TermChecker(), issued(1n, 'a'), { type: 'elected', handle: b })).toEqual(['terms rise']);

@@ -12,8 +12,12 @@ describe('with several elections', () => {
   const wrote: WorldEvent = { type: 'wrote', to: 'guarded', term: 1n };
 
   it('each has its own terms, and guarded writes belong to one', () => {
-    expect(broken(new TermChecker(election), issuedIn(election, 1n), issuedIn('other', 1n), issuedIn('other', 2n), wrote)).toEqual([]);
-    expect(broken(new TermChecker(election), issuedIn('other', 1n), issuedIn(election, 2n), wrote)).toEqual(['stale writes are refused']);
+    expect(
+      broken(new TermChecker({ writes: election }), issuedIn(election, 1n), issuedIn('other', 1n), issuedIn('other', 2n), wrote),
+    ).toEqual([]);
+    expect(broken(new TermChecker({ writes: election }), issuedIn('other', 1n), issuedIn(election, 2n), wrote)).toEqual([
+      'stale writes are refused',
+    ]);
   });
 
   it('one process may run work in two, but not twice in one', () => {

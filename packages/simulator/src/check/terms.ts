@@ -1,22 +1,32 @@
 /**
- * Checks that terms strictly rise, that each term belongs to one process, and that the store
- * rejects every guarded write with an older term.
+ * Checks that terms strictly rise, without gaps where the store counts them, that each term belongs
+ * to one process, and that the store rejects every guarded write with an older term.
  */
 
 import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
+
+export interface TermRules {
+  /** The election whose leaders write under guard. Default: any election. */
+  readonly writes?: string | undefined;
+  /** Whether the store counts terms and never loses one. Default: no. */
+  readonly areCounted?: boolean;
+}
 
 export class TermChecker implements Checker {
   readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #holders = new Map<string, string>();
   readonly #taken = new Map<string, LeadershipView>();
+  /** By election and member: the terms that a fence has shown to the member. */
+  readonly #seen = new Map<string, Set<bigint>>();
   readonly #writes: string | undefined;
+  readonly #areCounted: boolean;
   #fenced = 0n;
 
-  /** `writes` names the election whose leaders write under guard. Default: any election. */
-  constructor(writes?: string) {
+  constructor({ writes, areCounted = false }: TermRules = {}) {
     this.#writes = writes;
+    this.#areCounted = areCounted;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -25,6 +35,10 @@ export class TermChecker implements Checker {
         return this.#issued(event, atMs);
       case 'elected':
         return this.#elected(event.handle, atMs);
+      case 'termSeen':
+        return this.#see(event.election, event.process, event.term);
+      case 'ended':
+        return event.seenTerm === undefined ? undefined : this.#see(event.handle.election, event.handle.process, event.seenTerm);
       case 'wrote':
         return this.#wrote(event, atMs);
       default:
@@ -35,8 +49,16 @@ export class TermChecker implements Checker {
   #issued({ election, term, memberId }: Extract<WorldEvent, { type: 'issued' }>, atMs: number): void {
     const before = this.#newest.get(election) ?? 0n;
     if (term <= before) this.findings.add('terms rise', atMs, `${memberId} was issued term ${term} after term ${before}`);
+    else if (this.#areCounted && term !== before + 1n && this.#seen.get(`${election}/${memberId}`)?.has(term - 1n) !== true)
+      this.findings.add('terms are counted', atMs, `${memberId} was issued term ${term} after term ${before}, and has seen no other`);
     this.#newest.set(election, term > before ? term : before);
     this.#holders.set(`${election}/${term}`, memberId);
+  }
+
+  /** The next term of the member is the one after the highest that a fence has shown to it. */
+  #see(election: string, { name }: ProcessView, term: bigint): void {
+    const key = `${election}/${name.slice(0, name.indexOf('#'))}`;
+    this.#seen.set(key, (this.#seen.get(key) ?? new Set()).add(term));
   }
 
   #elected(handle: LeadershipView, atMs: number): void {

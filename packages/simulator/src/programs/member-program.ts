@@ -322,7 +322,12 @@ class ElectionWork {
 
   async #fenced(leadership: Leadership<Value>): Promise<void> {
     const seen = await this.#self.sendFenced(leadership.term);
-    if (seen > leadership.term) leadership.reportTerm(seen);
+    if (seen > leadership.term) this.#reportTerm(leadership, seen);
+  }
+
+  #reportTerm(leadership: Leadership<Value>, term: bigint): void {
+    this.#self.report({ type: 'termSeen', election: this.#election.name, term });
+    leadership.reportTerm(term);
   }
 
   /** Ends the leadership in one of the possible ways. Resolves with true if it has ended. */
@@ -338,7 +343,7 @@ class ElectionWork {
         return true;
       case 3:
         await this.#election.candidates().catch(tolerate);
-        leadership.reportTerm(leadership.term + BigInt(1 + this.#below(3)));
+        this.#reportTerm(leadership, leadership.term + BigInt(1 + this.#below(3)));
         return true;
       default:
         this.#stoppedItself = leadership;
@@ -355,7 +360,7 @@ class ElectionWork {
    */
   #endAtOnce(leadership: Leadership<Value>): void {
     if (this.dice(2)) this.#campaign.abort(new CampaignAborted());
-    else leadership.reportTerm(leadership.term + 1n);
+    else this.#reportTerm(leadership, leadership.term + 1n);
   }
 
   /** A candidate chosen by name, not the next in line. */

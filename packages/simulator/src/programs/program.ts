@@ -72,6 +72,7 @@ export type ProgramReport =
   | { readonly type: 'leftGroup' }
   | { readonly type: 'stoppedCampaigning' }
   | { readonly type: 'groupMembers'; readonly ids: readonly string[] }
+  | { readonly type: 'termSeen'; readonly election: string; readonly term: bigint }
   | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 
 /** A leadership that a program reports to the checkers. */

@@ -12,6 +12,7 @@ import { PublishChecker, ReplacedChecker, TermChecker } from '../check/terms.ts'
 import type { Listener } from '../world/event.ts';
 import { ELECTION, memberProgram } from '../programs/member-program.ts';
 import { observerProgram } from '../programs/observer-program.ts';
+import type { Fault } from '../plan/fault.ts';
 import type { Plan } from '../plan/plan.ts';
 import { profileOf } from '../plan/profiles.ts';
 import { drive, type PromiseSettling } from '../time/settle.ts';
@@ -203,7 +204,7 @@ function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRule
   const election = isUsual ? ELECTION : undefined;
   const ofAny = [
     validity,
-    new TermChecker(election),
+    new TermChecker({ writes: election, areCounted: !plan.faults.some(losesTerms) }),
     new ReplacedChecker(),
     new LeadershipEndChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
     new TelemetryPairChecker(),
@@ -214,6 +215,11 @@ function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRule
   const filtered = election === undefined ? ofOne : ofOne.map((checker) => new ElectionFilter(election, checker));
   const eventCounts = new EventCounts(election);
   return { validity, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...filtered, eventCounts], eventCounts };
+}
+
+/** Whether the store may lose terms that it has issued. The simulated store counts all others. */
+function losesTerms(fault: Fault): boolean {
+  return fault.kind === 'wipe' || (fault.kind === 'failover' && (fault.lostMs ?? 0) > 0);
 }
 
 /** This long after a leader is due, the state is final, in ttls. */

@@ -44,6 +44,8 @@ function tell(event: WorldEvent): string {
     case 'programEnded':
     case 'isolated':
       return `${event.process.name} ${event.type}`;
+    case 'termSeen':
+      return `${event.process.name} reports term ${event.term}`;
     case 'replaced':
       return `store: ${event.by} takes the id of ${event.process}`;
     case 'issued':

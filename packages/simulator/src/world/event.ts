@@ -94,6 +94,11 @@ export type WorldEvent =
   /** The work of a leader has stopped. */
   | { readonly type: 'workStopped'; readonly handle: LeadershipView }
   | { readonly type: 'released'; readonly handle: LeadershipView }
+  /**
+   * A process has reported to its leadership that a fence has seen this term. The next term of its
+   * member is at least that term plus one, even if the leadership was over by then.
+   */
+  | { readonly type: 'termSeen'; readonly process: ProcessView; readonly election: string; readonly term: bigint }
   /** A process has taken its member id from another process that lives. */
   | { readonly type: 'replaced'; readonly process: string; readonly by: string }
   /**

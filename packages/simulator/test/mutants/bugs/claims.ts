@@ -95,6 +95,13 @@ export const claims: readonly Mutant[] = [
     'if (record === undefined) return 0n;',
   ),
   mutant(
+    'termsSkipped',
+    'a claim takes a term far above the last one',
+    'core/src/protocol/terms.ts',
+    'return last + 1n;',
+    'return last + 7n;',
+  ),
+  mutant(
     'heirFloor',
     'a handover does not pass the term that the successor has met',
     'core/src/protocol/transactions.ts',
