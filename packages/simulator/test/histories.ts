@@ -16,7 +16,18 @@ export function processOf(name: string): { readonly name: string; state: RunStat
 }
 
 export function handleOf(name: string, term: bigint): Planted {
-  const handle = { process: processOf(name), election, term, waits: true, valid: true, isValid: () => handle.valid };
+  const handle: Planted = {
+    process: processOf(name),
+    election,
+    term,
+    waits: true,
+    valid: true,
+    isValid: () => handle.valid,
+    remainingMs: () => (handle.valid ? 100 : 0),
+    get state() {
+      return handle.valid ? 'valid' : 'ended';
+    },
+  };
   return handle;
 }
 

@@ -135,7 +135,15 @@ describe('a program with a bug is found', () => {
     const usurper: Program = async (self) => {
       const never = new Promise<never>(() => {});
       self.reportLeadership(
-        { term: 1n, signal: new AbortController().signal, ended: never, released: never, isValid: () => true },
+        {
+          term: 1n,
+          signal: new AbortController().signal,
+          ended: never,
+          released: never,
+          isValid: () => true,
+          remainingMs: () => 1,
+          state: 'valid',
+        },
         'jobs',
         true,
       );

@@ -4,7 +4,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { TwoLeadersChecker } from '../src/check/two-leaders.ts';
-import type { WorldEvent } from '../src/world/event.ts';
+import type { LeadershipView, WorldEvent } from '../src/world/event.ts';
 import { broken, gone, handleOf, issued, leaseEnded } from './histories.ts';
 
 describe('the two-leaders checker', () => {
@@ -39,6 +39,22 @@ describe('the two-leaders checker', () => {
     const handle = handleOf('a#1', 1n);
     handle.process.state = 'blocked';
     expect(broken(strict(), issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual(['one valid leader']);
+  });
+
+  it('reports time that is left after the end, and another state than `ended`', () => {
+    const check = (lie: Partial<Pick<LeadershipView, 'remainingMs' | 'state'>>, last: (handle: LeadershipView) => WorldEvent) => {
+      const handle: LeadershipView = { ...handleOf('a#1', 1n), isValid: () => false, remainingMs: () => 0, state: 'ended', ...lie };
+      return broken(strict(), issued(1n), { type: 'elected', handle }, last(handle));
+    };
+    const promise = 'a leader that is not valid has no time left';
+    const overtaken = (): WorldEvent => issued(2n, 'b');
+    const resigned = (handle: LeadershipView): WorldEvent => ({ type: 'ended', handle, reason: 'resigned', lost: false });
+    for (const last of [overtaken, resigned]) {
+      expect(check({ remainingMs: () => 7 }, last)).toEqual([promise]);
+      expect(check({ remainingMs: () => -7 }, last)).toEqual([promise]);
+      expect(check({ state: 'suspect' }, last)).toEqual([promise]);
+      expect(check({}, last)).toEqual([]);
+    }
   });
 
   it('accepts validity that ended in time', () => {

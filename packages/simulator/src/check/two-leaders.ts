@@ -1,6 +1,7 @@
 /**
  * Checks that at no instant two members are valid leaders. A leadership must also be invalid once
- * the store has issued a newer term or has deleted the record of its term.
+ * the store has issued a newer term or has deleted the record of its term. A leadership that is not
+ * valid must have no time left, and its state must be `ended`.
  *
  * A leadership that has become invalid stays so. Each leadership is therefore checked only at these
  * instants, and first when a stopped process runs again. Where the profile allows an overlap, the
@@ -64,6 +65,7 @@ export class TwoLeadersChecker implements Checker {
       case 'ended':
         this.#open.delete(event.handle);
         this.#late.delete(event.handle);
+        if (canBeAsked(event.handle)) this.#askRest(event.handle, atMs);
         return undefined;
       default:
         return undefined;
@@ -75,9 +77,26 @@ export class TwoLeadersChecker implements Checker {
   }
 
   #ask(handle: LeadershipView, atMs: number): void {
-    if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
+    if (!this.#isOver(handle) || !canBeAsked(handle)) return;
+    if (this.#askRest(handle, atMs) || this.#late.has(handle)) return;
     if (this.#overlapMs > 0 && this.#mayOverlap(handle)) this.#measureFrom(handle, atMs);
     else this.findings.add('one valid leader', atMs, `${handle.process.name} is valid in term ${handle.term}, ${this.#why(handle)}`);
+  }
+
+  /**
+   * Whether the leadership is not valid any more. Reads the time that is left first, because
+   * `isValid()` may end the session.
+   */
+  #askRest(handle: LeadershipView, atMs: number): boolean {
+    const [remainingMs, state] = [handle.remainingMs(), handle.state];
+    if (handle.isValid()) return false;
+    if (remainingMs !== 0 || state !== 'ended')
+      this.findings.add(
+        'a leader that is not valid has no time left',
+        atMs,
+        `${handle.process.name} in term ${handle.term} is ${state}, and has ${remainingMs} ms`,
+      );
+    return true;
   }
 
   #mayOverlap({ process, election, term }: LeadershipView): boolean {

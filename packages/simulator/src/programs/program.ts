@@ -76,7 +76,7 @@ export type ProgramReport =
   | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 
 /** A leadership that a program reports to the checkers. */
-export type ReportedLeadership = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid'>;
+export type ReportedLeadership = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid' | 'remainingMs' | 'state'>;
 
 /** Reports the progress of one leadership's work to the checkers. */
 export interface WorkReport {

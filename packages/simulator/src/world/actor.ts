@@ -106,7 +106,17 @@ export class Actor implements ProgramContext {
   }
 
   reportLeadership(leadership: ReportedLeadership, election: string, waits = false): WorkReport {
-    const handle: LeadershipView = { process: this.process, election, term: leadership.term, isValid: () => leadership.isValid(), waits };
+    const handle: LeadershipView = {
+      process: this.process,
+      election,
+      term: leadership.term,
+      isValid: () => leadership.isValid(),
+      remainingMs: () => leadership.remainingMs(),
+      get state() {
+        return leadership.state;
+      },
+      waits,
+    };
     this.#context.emit({ type: 'elected', handle });
     const aborted = (): void => this.#context.emit({ type: 'aborted', handle });
     if (leadership.signal.aborted) aborted();

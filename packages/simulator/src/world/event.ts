@@ -20,6 +20,10 @@ export interface LeadershipView {
   readonly term: bigint;
   /** Call this only while code of its process may run. */
   isValid(): boolean;
+  /** Call this only while code of its process may run. */
+  remainingMs(): number;
+  /** Read this only while code of its process may run. */
+  readonly state: 'valid' | 'suspect' | 'ended';
   /** Whether the SDK tracks the work, and so waits for it to stop. */
   readonly waits: boolean;
 }

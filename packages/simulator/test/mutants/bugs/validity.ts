@@ -71,4 +71,11 @@ export const validity: readonly Mutant[] = [
     'if (this.#current?.isValid() === true) return this.#current;',
     'if (this.#current !== undefined) return this.#current;',
   ),
+  mutant(
+    'remainingAfterEnd',
+    'a leadership that was given up tells how long its session lasts',
+    'core/src/leadership/leadership.ts',
+    "return this.#releaseState.phase === 'leading' ? this.#session.remainingMs() : 0;",
+    'return this.#session.remainingMs();',
+  ),
 ];
