@@ -185,6 +185,27 @@ describe('the observer checker', () => {
     expect(broken(new ObserverChecker(), issued(1n), shown(1n), unknown, blind)).toEqual([]);
   });
 
+  const record = (term: bigint, value: unknown): WorldEvent => ({ type: 'record', election, term, value });
+  const value = (n: number): WorldEvent => ({ type: 'shown', observer, view: { state: 'leader', term: 1n, value: n } });
+
+  it('reports a value shown after a later value of the same term', () => {
+    const written = [issued(1n), record(1n, 1), record(1n, 2)];
+    expect(broken(new ObserverChecker(), ...written, value(1), value(2))).toEqual([]);
+    expect(broken(new ObserverChecker(), ...written, value(2), value(1))).toEqual(['observers never go back']);
+    const unknown: WorldEvent = { type: 'shown', observer, view: { state: 'unknown' } };
+    expect(broken(new ObserverChecker(), ...written, value(2), unknown, value(1))).toEqual(['observers never go back']);
+    expect(broken(new ObserverChecker(), ...written, value(2), record(1n, 1), value(1))).toEqual([]);
+  });
+
+  it('reports a value that is not the one in the record in the end, if the record has not changed lately', () => {
+    const inCalm: WorldEvent = { type: 'phase', phase: 'deposed' };
+    const shows = (n: number, lagMs: number): readonly string[] =>
+      broken(new ObserverChecker({ lagMs }), issued(1n), record(1n, 1), record(1n, 2), value(n), inCalm);
+    expect(shows(1, 15)).toEqual(['observers agree in the end']);
+    expect(shows(1, 25)).toEqual([]);
+    expect(shows(2, 15)).toEqual([]);
+  });
+
   it('reports a release that an observer shows as an expiry', () => {
     const expired: WorldEvent = { type: 'shown', observer, view: { state: 'vacant', term: 1n, reason: 'expired' } };
     const ended: WorldEvent = { type: 'recordGone', election, term: 1n, cause: { by: 'client', owner: 'a#1' } };
@@ -199,8 +220,6 @@ describe('the observer checker', () => {
     expect(broken(new ObserverChecker(), issued(1n), begins, issued(2n), shown(1n), shown(2n))).toEqual([]);
     expect(broken(new ObserverChecker(), issued(1n), gone(1n, 'expiry'), begins, shown(1n))).toEqual(['observers are told nothing older']);
     expect(broken(new ObserverChecker(), issued(1n), begins, gone(1n, 'expiry'), shown(1n))).toEqual([]);
-    const record = (term: bigint, value: unknown): WorldEvent => ({ type: 'record', election, term, value });
-    const value = (n: number): WorldEvent => ({ type: 'shown', observer, view: { state: 'leader', term: 1n, value: n } });
     expect(broken(new ObserverChecker(), record(1n, 1), record(1n, 2), begins, value(1))).toEqual(['observers are told nothing older']);
     expect(broken(new ObserverChecker(), record(1n, 1), begins, record(1n, 2), value(1), value(2))).toEqual([]);
     // The start of the observer is unknown.

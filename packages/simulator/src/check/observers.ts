@@ -1,7 +1,8 @@
 /**
  * Checks observers. An observer never shows an older state after a newer one unless the store
- * itself has gone back, and shows nothing older than its own start. It distinguishes a release on
- * purpose from any other end, and in the end shows the state of the store.
+ * itself has gone back, and shows nothing older than its own start. The same holds for the values
+ * that a leader publishes within its term. An observer distinguishes a release on purpose from any
+ * other end, and in the end shows the state and the value in the store.
  */
 
 import type { ProcessView, ObserverView, WorldEvent } from '../world/event.ts';
@@ -20,6 +21,16 @@ interface ObserverState {
   /** The term whose end the observer showed last, if it has shown no leader since. */
   over: bigint | undefined;
   latest: ObserverView;
+  /** The last view of a leader, and its value, as {@link inWords} returns them. */
+  leader: { readonly term: bigint | undefined; readonly value: string } | undefined;
+}
+
+export interface ObserverRules {
+  /**
+   * For how long, in ms, the record must not have changed before every observer must show its
+   * value. Default: for ever, so that values are not compared in the end.
+   */
+  readonly lagMs?: number;
 }
 
 export class ObserverChecker implements Checker {
@@ -33,15 +44,23 @@ export class ObserverChecker implements Checker {
    */
   readonly #gone = new Map<bigint, number>();
   readonly #replaced = new Map<string, number>();
+  /** Published values, each with the number of the change that wrote it. */
+  readonly #written = new Map<string, number>();
+  readonly #lagMs: number;
+  #changedAtMs = 0;
   #changes = 0;
   #isSilenced = false;
   #isSick = false;
   #published: string | undefined;
   #newest = 0n;
 
+  constructor({ lagMs = Infinity }: ObserverRules = {}) {
+    this.#lagMs = lagMs;
+  }
+
   onEvent(event: WorldEvent, atMs: number): void {
     if (event.type === 'issued') this.#newest = event.term;
-    else if (event.type === 'record') this.#record(event);
+    else if (event.type === 'record') this.#record(event, atMs);
     else if (event.type === 'recordGone') this.#recordGone(event);
     else if (event.type === 'shown') this.#shown(event, atMs);
     else if (event.type === 'observerClosed') this.#observers.delete(nameOf(event));
@@ -68,12 +87,15 @@ export class ObserverChecker implements Checker {
    * A record that reappears was not deleted for good. This happens only when the store has gone
    * back.
    */
-  #record({ term, value }: Extract<WorldEvent, { type: 'record' }>): void {
+  #record({ term, value }: Extract<WorldEvent, { type: 'record' }>, atMs: number): void {
     this.#changes += 1;
+    this.#changedAtMs = atMs;
     if (this.#published !== undefined) this.#replaced.set(this.#published, this.#changes);
     this.#published = term === undefined ? undefined : inWords(term, value);
     if (term !== undefined) this.#gone.delete(term);
-    if (this.#published !== undefined) this.#replaced.delete(this.#published);
+    if (this.#published === undefined) return;
+    this.#replaced.delete(this.#published);
+    this.#written.set(this.#published, this.#changes);
   }
 
   #shown(event: Extract<WorldEvent, { type: 'shown' }>, atMs: number): void {
@@ -81,6 +103,7 @@ export class ObserverChecker implements Checker {
     const one = this.#observers.get(nameOf(event)) ?? this.#begun(event);
     one.latest = view;
     if (view.state !== 'unknown') this.#age(one, view, atMs);
+    if (view.state === 'leader') this.#leader(one, view, atMs);
     const { term } = view;
     if (term === undefined) return;
     if (one.highest !== undefined && term < one.highest && view.reason !== 'termReset') {
@@ -99,9 +122,27 @@ export class ObserverChecker implements Checker {
   #begun(event: Extract<WorldEvent, { type: 'shown' }>): ObserverState {
     const { observer: process, view, name } = event;
     const began = name !== undefined || view.state === 'unknown' ? { newest: this.#newest, changes: this.#changes } : undefined;
-    const one: ObserverState = { name: nameOf(event), process, began, highest: undefined, over: undefined, latest: view };
+    const one: ObserverState = {
+      name: nameOf(event),
+      process,
+      began,
+      highest: undefined,
+      over: undefined,
+      latest: view,
+      leader: undefined,
+    };
     this.#observers.set(one.name, one);
     return one;
+  }
+
+  /** An observer never shows a value of a term that was replaced before the value shown last. */
+  #leader(one: ObserverState, { term, value }: ObserverView, atMs: number): void {
+    const before = one.leader;
+    one.leader = { term, value: inWords(term, value) };
+    if (before === undefined || before.term !== term || before.value === one.leader.value) return;
+    const [replaced, written] = [this.#replaced.get(one.leader.value), this.#written.get(before.value)];
+    if (replaced !== undefined && written !== undefined && replaced <= written)
+      this.findings.add('observers never go back', atMs, `${one.name} was shown ${one.leader.value} after ${before.value}`);
   }
 
   /**
@@ -132,8 +173,13 @@ export class ObserverChecker implements Checker {
   }
 
   #agree(atMs: number, allowed?: 'unknown'): void {
-    for (const { name, latest } of this.#observers.values()) {
-      if (latest.state === allowed || (latest.state === 'leader' && latest.term === this.#newest)) continue;
+    // A silent watch shows the value only when the observer next checks for itself.
+    const isSettled = allowed === undefined && atMs - this.#changedAtMs > this.#lagMs;
+    for (const { name, latest, leader } of this.#observers.values()) {
+      const isShown = latest.state === 'leader' && latest.term === this.#newest;
+      if (isShown && isSettled && leader?.value !== this.#published)
+        this.findings.add('observers agree in the end', atMs, `${name} shows ${leader?.value} in calm; the record is ${this.#published}`);
+      if (latest.state === allowed || isShown) continue;
       const what = `${name} shows ${latest.state}, term ${latest.term}, in calm; it is term ${this.#newest}`;
       this.findings.add('observers agree in the end', atMs, what);
     }

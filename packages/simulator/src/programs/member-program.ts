@@ -24,6 +24,7 @@ import { TABLES } from '../world/election-tracker.ts';
 export const ELECTION = 'jobs';
 const GROUP = 'all';
 
+/** `n` rises with each value that a process publishes, so no value appears twice in a term. */
 export type Value = { readonly from: string; readonly n: number };
 
 /** The succession that this member uses. */
@@ -298,7 +299,7 @@ class ElectionWork {
 
   async #publish(leadership: Leadership<Value>, value: Value): Promise<void> {
     // If two values are published at once, the later one counts.
-    const before = this.dice(3) ? leadership.publish({ ...value, n: 0 }) : undefined;
+    const before = this.dice(3) ? leadership.publish({ ...value, n: value.n - 0.5 }) : undefined;
     await Promise.all([before, leadership.publish(value)]);
     this.#self.report({ type: 'published', term: leadership.term, value });
   }

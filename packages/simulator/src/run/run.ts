@@ -165,6 +165,11 @@ function noticeMs(plan: Plan): number {
   return isBlinded(plan) ? ttlMs * 1.03 : store.watchLagMs + 8 * store.latency.maxMs + 100;
 }
 
+/** The longest time from a change of the leader's record until every observer shows it, in ms. */
+function shownMs({ shape: { store } }: Plan): number {
+  return store.watchLagMs + 24 * store.latency.maxMs + 100;
+}
+
 /**
  * The longest time until the next election after the deletion, in ms. The former leader stops,
  * drains and leaves first. Any candidate may be next.
@@ -211,7 +216,12 @@ function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRule
     leftovers,
   ];
   // Only the default program of members does what these checkers expect.
-  const ofOne = [new ObserverChecker(), new PublishChecker(), ...(isUsual ? [new CalmStateChecker(ELECTION)] : []), liveness];
+  const ofOne = [
+    new ObserverChecker({ lagMs: shownMs(plan) }),
+    new PublishChecker(),
+    ...(isUsual ? [new CalmStateChecker(ELECTION)] : []),
+    liveness,
+  ];
   const filtered = election === undefined ? ofOne : ofOne.map((checker) => new ElectionFilter(election, checker));
   const eventCounts = new EventCounts(election);
   return { validity, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...filtered, eventCounts], eventCounts };

@@ -26,6 +26,20 @@ export const watches: readonly Mutant[] = [
     'return publication < this.#publication;',
   ),
   mutant(
+    'observerShowsOldValue',
+    'an observer shows a value again that its leader has replaced, where the watch tells so late',
+    'core/src/observer/leader-state.ts',
+    'return this.#isOver || publication < this.#publication;',
+    'return this.#isOver;',
+  ),
+  mutant(
+    'observerFrozen',
+    'an observer does not show what a leader publishes later',
+    'core/src/observer/leader-state.ts',
+    ' && isSameEntry(a.entry, b.entry);',
+    ';',
+  ),
+  mutant(
     'observerTrustsSilence',
     'an observer does not look for itself while its watch is silent',
     'core/src/observer/shared-watch.ts',
