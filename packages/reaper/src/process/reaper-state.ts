@@ -99,9 +99,10 @@ export class ReaperState {
   /**
    * The leases that a group depends on: those of its owner that were valid when the group was
    * bound. A lease that the owner got later may belong to another member, which shares the reaper;
-   * its end says nothing about the leadership that bound the group. A lost lease stays here until it is revoked, which takes long while the store is away; a
-   * group that was bound under the next lease does not depend on the lost one. If no lease was
-   * valid, the group should not exist, and depends on every lease of its owner.
+   * its end says nothing about the leadership that bound the group. A lost lease stays here until
+   * it is revoked, which takes long while the store is away; a group that was bound under the next
+   * lease does not depend on the lost one. If no lease was valid, the group should not exist, and
+   * depends on every lease of its owner.
    */
   #leasesOf({ owner, at, wallAt }: BoundGroup): readonly TimedLease[] {
     const all = [...this.leases.values()].filter((lease): lease is TimedLease => lease.owner === owner && lease.times !== undefined);
