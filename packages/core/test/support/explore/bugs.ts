@@ -93,8 +93,8 @@ const claims: readonly Bug[] = [
     'a claim of unknown outcome counts as refused, if it cannot be read back at once',
     { candidates: 2, budget: { lost: 1, failed: 1 } },
     {
-      next: (state, event, rules) => {
-        if (state.phase !== 'confirming' || event.type !== 'failed') return real.next(state, event, rules);
+      campaign: (state, event, rules) => {
+        if (state.phase !== 'confirming' || event.type !== 'failed') return real.campaign(state, event, rules);
         return { phase: 'out', exit: { why: 'removed' } };
       },
     },
