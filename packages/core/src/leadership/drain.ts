@@ -73,7 +73,9 @@ export class Drain {
    * has no work. Every other leadership may have untracked work, so the wait lasts until `until`.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
-    this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;
+    // A holder that gave up has no other work. Nor has one that passed work in.
+    const gaveUp = !lost && !this.#mayHaveUntracked;
+    if (gaveUp || !this.#isEmpty) this.#isAccountedFor = true;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {
