@@ -26,7 +26,7 @@ import { type OpeningContext, openSession, type LeaseSession } from './session.t
  */
 export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 
-/** What the registration needs. */
+/** What the opening of the first session needs. */
 export interface MemberKeyContext extends OpeningContext {
   readonly memberId: string;
   readonly incarnation: string;
@@ -42,7 +42,7 @@ export type Origin = Pick<MemberRecord, 'host' | 'startedAt'>;
  * Opens a session and takes the member's key, in one attempt. Rejects as the store does, or with
  * `DUPLICATE_MEMBER`; then it has ended the session and revoked the lease.
  */
-export async function register(context: MemberKeyContext): Promise<LeaseSession> {
+export async function openFirstSession(context: MemberKeyContext): Promise<LeaseSession> {
   return openSession(context, async (session, ttlMs) => {
     const put = writeMember({ incarnation: context.incarnation, ttlMs, ...context.origin });
     await takeKey(context, session, put);
@@ -66,14 +66,14 @@ async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Ui
       // before, whose lease still lives: then the next try replaces the key.
       if (expected.lease === session.lease) return;
     } else if (context.onDuplicate !== 'replace') {
-      await waitFor(context, key, holder);
+      await waitUntilFree(context, key, holder);
       expected = undefined;
     } else context.telemetry.emit('duplicateMember', { key, onDuplicate: 'replace', ...knownOrigin(holder) });
   }
 }
 
 /** Resolves when the other process's key is gone. Rejects with `DUPLICATE_MEMBER` if it stays. */
-async function waitFor(context: MemberKeyContext, key: Key, holder: MemberRecord): Promise<void> {
+async function waitUntilFree(context: MemberKeyContext, key: Key, holder: MemberRecord): Promise<void> {
   const { ttlMs, incarnation } = holder;
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
   const longestMs = Math.max(ttlMs, timing.ttlMs);
@@ -84,15 +84,13 @@ async function waitFor(context: MemberKeyContext, key: Key, holder: MemberRecord
   const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });
   if (current === undefined || readMember(current).incarnation !== incarnation) return;
   const waited = longestWaitMs === 0 ? '' : `, and still does after a wait of ${(longestWaitMs / 1_000).toFixed(1)} s`;
-  throw duplicate(context.memberId, `another process holds the member id "${context.memberId}"${originOf(holder, clock.wall())}${waited}`, {
-    waitedMs: longestWaitMs,
-    holder,
-  });
+  const what = `another process holds the member id "${context.memberId}"${originOf(holder, clock.wall())}${waited}`;
+  throw duplicateError(context.memberId, what, { waitedMs: longestWaitMs, holder });
 }
 
 /** The error of a member whose id another process has taken (`onDuplicate: 'replace'`). */
-export function replaced(memberId: string): IncumbentError {
-  return duplicate(memberId, `another process has taken the member id "${memberId}"`, { waitedMs: 0 });
+export function replacedError(memberId: string): IncumbentError {
+  return duplicateError(memberId, `another process has taken the member id "${memberId}"`, { waitedMs: 0 });
 }
 
 interface Duplicate {
@@ -100,7 +98,7 @@ interface Duplicate {
   readonly holder?: Origin;
 }
 
-function duplicate(memberId: string, what: string, { waitedMs, holder = {} }: Duplicate): IncumbentError {
+function duplicateError(memberId: string, what: string, { waitedMs, holder = {} }: Duplicate): IncumbentError {
   return new IncumbentError('DUPLICATE_MEMBER', `${what}. ${CHOICES}`, { details: { memberId, waitedMs, ...knownOrigin(holder) } });
 }
 
@@ -140,7 +138,7 @@ function showAge(ms: number): string {
 function watchKey(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): void {
   let last = Promise.resolve();
   keepWatching(watchContext(context), memberKey(context.memberId), session.call.signal, (entry) => {
-    if (!isMine(context, entry)) last = last.then(() => keep(context, session, put));
+    if (!isMine(context, entry)) last = last.then(() => untilRestored(context, session, put));
   });
 }
 
@@ -152,7 +150,7 @@ function isMine({ incarnation }: MemberKeyContext, entry: Entry | undefined): bo
  * Retries `restore` until it is certain who holds the key, or the session has ended. The state that
  * the watch showed may be outdated, so the store's answer decides.
  */
-async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<void> {
+async function untilRestored(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<void> {
   const { clock, random, timing, telemetry } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs);
   while (session.ended === undefined) {

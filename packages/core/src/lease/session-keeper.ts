@@ -7,7 +7,7 @@ import { orAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { isIncumbentError, isRetryable } from '../base/errors.ts';
-import { replaced } from './member-key.ts';
+import { replacedError } from './member-key.ts';
 import type { OpeningContext, LeaseSession, SessionContext } from './session.ts';
 
 /** What a session keeper needs. */
@@ -60,7 +60,7 @@ export class SessionKeeper {
     for (;;) {
       signal.throwIfAborted();
       if (this.#current?.isValid() === true) return this.#current;
-      if (this.#current?.ended?.reason === 'replaced') throw replaced(this.#context.memberId);
+      if (this.#current?.ended?.reason === 'replaced') throw replacedError(this.#context.memberId);
       const opening = (this.#opening ??= this.#open());
       // All earlier callers have given this opening up. Wait until it has ended, and open another.
       if (opening.abandon.signal.aborted) await orAborted(opening.promise, signal).catch(() => {});

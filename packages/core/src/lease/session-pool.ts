@@ -4,7 +4,7 @@
  * id. When it ends, the others end too.
  */
 
-import { type OnDuplicate, type Origin, register } from './member-key.ts';
+import { type OnDuplicate, type Origin, openFirstSession } from './member-key.ts';
 import { SessionKeeper, type SessionKeeperContext } from './session-keeper.ts';
 import { openSession, type LeaseSession, type SessionContext } from './session.ts';
 
@@ -38,7 +38,7 @@ export class SessionPool {
       // process has gone.
       open: (opening, before) => {
         const onDuplicate = before !== undefined && context.onDuplicate === 'replace' ? 'wait' : context.onDuplicate;
-        return register({ ...context, ...opening, onDuplicate });
+        return openFirstSession({ ...context, ...opening, onDuplicate });
       },
     });
     this.#slots = [{ sessions: this.#first, keys: 1 }];
@@ -84,7 +84,7 @@ export class SessionPool {
       ...this.#context,
       open: async (opening) => {
         const first = await this.#first.get(opening.signal);
-        return openSession(opening, (session) => liveBy(first, session));
+        return openSession(opening, (session) => endTogether(first, session));
       },
     });
     const slot = { sessions, keys: 0 };
@@ -93,11 +93,13 @@ export class SessionPool {
   }
 }
 
-/** Ends the session with the first one. If the member closes, the pool closes each by itself. */
-function liveBy(first: LeaseSession, session: LeaseSession): void {
-  session.onEnd(
-    first.onEnd(({ reason }) => {
-      if (reason !== 'memberClosed') session.end(reason);
-    }),
-  );
+/**
+ * Ends the session when the first one ends. If the member closes, the pool closes each session by
+ * itself.
+ */
+function endTogether(first: LeaseSession, session: LeaseSession): void {
+  const stop = first.onEnd(({ reason }) => {
+    if (reason !== 'memberClosed') session.end(reason);
+  });
+  session.onEnd(stop);
 }
