@@ -125,7 +125,7 @@ export class Driver<S extends Safety> {
     if (validity === undefined) return 0;
     const leftMs = this.#deadline?.remainingMs() ?? 0;
     if (leftMs > 0) return leftMs;
-    this.#end((this.#deadline?.monotonicallyMs() ?? 0) > 0 ? 'clockJump' : 'deadline', validity);
+    this.#end((this.#deadline?.remainingMonotonicMs() ?? 0) > 0 ? 'clockJump' : 'deadline', validity);
     return 0;
   }
 
@@ -274,7 +274,7 @@ export class Driver<S extends Safety> {
     this.#validity = validity;
     if (validity === undefined) this.#deadline = undefined;
     else if (isNew || this.#deadline === undefined) this.#deadline = new Deadline(this.#clock, validity.from, validity.forMs);
-    else this.#deadline.reach(validity.from, validity.forMs);
+    else this.#deadline.moveTo(validity.from, validity.forMs);
   }
 
   #report(event: PeerEvent): void {

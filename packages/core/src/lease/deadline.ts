@@ -25,17 +25,17 @@ export class Deadline {
   #monotonicMs = 0;
   #wallMs = 0;
   /** How far the wall clock was ahead of the monotonic clock at the last `readClocks`. */
-  #leadMs: number;
+  #wallAheadMs: number;
   #setBacks: readonly SetBack[] = [];
 
   constructor(clock: Clock, from: Moment, forMs: number) {
     this.#clock = clock;
-    this.#leadMs = leadOf(from);
-    this.reach(from, forMs);
+    this.#wallAheadMs = wallAheadOf(from);
+    this.moveTo(from, forMs);
   }
 
   /** Moves the deadline to `forMs` after that moment. */
-  reach(from: Moment, forMs: number): void {
+  moveTo(from: Moment, forMs: number): void {
     this.#setBacks = this.#setBacks.filter(({ monotonicMs }) => monotonicMs > from.monotonicMs);
     this.#monotonicMs = from.monotonicMs + forMs;
     this.#wallMs = from.wallMs + forMs;
@@ -49,26 +49,26 @@ export class Deadline {
    */
   readClocks(): Moment {
     const now = momentOf(this.#clock);
-    const [before, leadMs] = [this.#leadMs, leadOf(now)];
-    this.#leadMs = leadMs;
-    if (before - leadMs > UNSTEPPED_MS) {
-      this.#setBacks = [...this.#setBacks, { monotonicMs: now.monotonicMs, byMs: before - leadMs }];
-      this.#wallMs -= before - leadMs;
+    const [before, wallAheadMs] = [this.#wallAheadMs, wallAheadOf(now)];
+    this.#wallAheadMs = wallAheadMs;
+    if (before - wallAheadMs > UNSTEPPED_MS) {
+      this.#setBacks = [...this.#setBacks, { monotonicMs: now.monotonicMs, byMs: before - wallAheadMs }];
+      this.#wallMs -= before - wallAheadMs;
     }
     return now;
   }
 
   /** The time left, in ms. 0 or less after the deadline. */
   remainingMs(): number {
-    return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());
+    return Math.min(this.remainingMonotonicMs(), this.#wallMs - this.#clock.wall());
   }
 
   /** The time left by the monotonic clock alone, in ms. */
-  monotonicallyMs(): number {
+  remainingMonotonicMs(): number {
     return this.#monotonicMs - this.#clock.monotonic();
   }
 }
 
-function leadOf({ monotonicMs, wallMs }: Moment): number {
+function wallAheadOf({ monotonicMs, wallMs }: Moment): number {
   return wallMs - monotonicMs;
 }

@@ -66,8 +66,8 @@ export class LeaseSession {
   readonly lease: LeaseId;
   readonly #context: SessionContext;
   readonly #clock: Clock;
-  readonly #watched: WatchedLease | undefined;
-  readonly #renewer: RenewedLease | undefined;
+  readonly #reaperLease: WatchedLease | undefined;
+  readonly #renewerLease: RenewedLease | undefined;
   readonly #listeners = new Set<(end: SessionEnd) => void>();
   readonly #timers = new Set<Cancel>();
   readonly #over = new AbortController();
@@ -85,8 +85,8 @@ export class LeaseSession {
     this.#context = context;
     this.#clock = context.clock;
     this.lease = lease.id;
-    this.#watched = context.reaper?.watch(lease.id);
-    this.#renewer = context.renewer?.renew(lease.id, lease);
+    this.#reaperLease = context.reaper?.watch(lease.id);
+    this.#renewerLease = context.renewer?.renew(lease.id, lease);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
     this.#loopLag = new LoopLag(context.timing.ttlMs / CLOCK_CHECKS_PER_TTL, context.clock.monotonic());
@@ -168,9 +168,7 @@ export class LeaseSession {
       return () => {};
     }
     this.#listeners.add(task);
-    return () => {
-      this.#listeners.delete(task);
-    };
+    return () => void this.#listeners.delete(task);
   }
 
   /** Ends the session at once. The caller revokes the lease after the drains. */
@@ -179,13 +177,13 @@ export class LeaseSession {
     this.#end = { reason, ...this.report() };
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
-    this.#renewer?.ended();
+    this.#renewerLease?.ended();
     this.#context.telemetry.emit('sessionEnded', { lease: this.lease, ...this.#end });
     const listeners = [...this.#listeners];
     this.#listeners.clear();
     for (const listener of listeners) listener(this.#end);
     this.#over.abort(new StoreError('LEASE_EXPIRED', 'unknown', 'the session that this call was made for has ended'));
-    this.#watched?.ended();
+    this.#reaperLease?.ended();
   }
 
   /**
@@ -193,7 +191,7 @@ export class LeaseSession {
    * and no work of its leaderships drains any more.
    */
   forget(): void {
-    this.#watched?.forget();
+    this.#reaperLease?.forget();
   }
 
   /** Renews the lease now, to ask the store whether it is live. True if it is. */
@@ -224,7 +222,7 @@ export class LeaseSession {
    * left then.
    */
   #extendByRenewer(): boolean {
-    const renewal = this.#renewer?.latest();
+    const renewal = this.#renewerLease?.latest();
     if (renewal === undefined || renewal.validFrom.monotonicMs <= this.#validFrom.monotonicMs) return false;
     this.#deadline.readClocks();
     this.#extendFrom(renewal.validFrom, renewal.ttlMs);
@@ -236,18 +234,19 @@ export class LeaseSession {
   #extendFrom(validFrom: Moment, ttlMs: number): void {
     this.#validFrom = validFrom;
     this.#ttlMs = ttlMs;
-    this.#deadline.reach(validFrom, validMs(ttlMs, this.#context.timing));
+    this.#deadline.moveTo(validFrom, validMs(ttlMs, this.#context.timing));
     this.#tellReaper();
   }
 
   #tellReaper(): void {
     const overBy = this.#validFrom.monotonicMs + this.#context.store.capabilities.expiresWithinMs(this.#ttlMs);
-    this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
+    this.#reaperLease?.renewed({ safeUntil: this.safeUntil, overBy });
   }
 
   /** Ends the session. Clocks that differ by no more than the margin have not jumped. */
   #passDeadline(): void {
-    this.end(this.#deadline.monotonicallyMs() <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
+    const leastJumpMs = marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio);
+    this.end(this.#deadline.remainingMonotonicMs() <= leastJumpMs ? 'deadline' : 'clockJump');
   }
 
   #ageMs(): number {
@@ -328,7 +327,7 @@ export class LeaseSession {
   #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#extendFrom(validFrom, ttlMs);
-    this.#renewer?.renewed({ validFrom, ttlMs });
+    this.#renewerLease?.renewed({ validFrom, ttlMs });
     this.#errors = [];
     this.#loopLag.forget(this.#clock.monotonic());
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
@@ -358,7 +357,7 @@ export class LeaseSession {
   #checkClocks(): void {
     this.#in(this.#loopLag.everyMs, () => {
       const { monotonicMs } = this.#deadline.readClocks();
-      this.#renewer?.beat();
+      this.#renewerLease?.beat();
       const lateMs = this.#loopLag.beat(monotonicMs);
       if (lateMs > this.#context.timing.ttlMs / 10)
         this.#context.telemetry.emitOften('loopLag', { blockedMs: Math.round(lateMs) }, monotonicMs);

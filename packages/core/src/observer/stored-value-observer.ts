@@ -220,7 +220,7 @@ export class StoredValueObserver<T = unknown> {
     const view = isSame ? last.view : { state: 'known' as const, value: decodeStored(this.#codec, this.key, entry) };
     this.#last = { entry, view };
     this.#error = undefined;
-    this.#deadline.reach(asked, this.#maxAgeMs);
+    this.#deadline.moveTo(asked, this.#maxAgeMs);
     this.#expireLater();
     if (this.#view !== view) this.#show(view);
     this.#ready.resolve();

@@ -82,7 +82,7 @@ export const quorumBugs: readonly Bug[] = [
     'a machine that slept is not noticed',
     'driver.ts',
     'this.#deadline?.remainingMs() ?? 0',
-    'this.#deadline?.monotonicallyMs() ?? 0',
+    'this.#deadline?.remainingMonotonicMs() ?? 0',
   ),
   bug(
     'setBackUnseen',

@@ -14,7 +14,7 @@ export const reapers: readonly Mutant[] = [
     'untoldLease',
     'a reaper is not told of leases, and a crash costs the whole ttl again',
     'core/src/lease/session.ts',
-    'this.#watched = context.reaper?.watch(lease.id);',
+    'this.#reaperLease = context.reaper?.watch(lease.id);',
     '',
   ),
 ];

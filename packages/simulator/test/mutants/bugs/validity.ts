@@ -3,11 +3,17 @@
 import { mutant, type Mutant } from '../mutant.ts';
 
 const DEADLINE = 'if (this.#deadline.remainingMs() > 0 || this.#extendByRenewer()) return true;';
-const BOTH_CLOCKS = 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());';
+const BOTH_CLOCKS = 'return Math.min(this.remainingMonotonicMs(), this.#wallMs - this.#clock.wall());';
 
 export const validity: readonly Mutant[] = [
   mutant('noDeadline', 'validity has no deadline', 'core/src/lease/session.ts', DEADLINE, 'return true;'),
-  mutant('onlyMonotonic', 'the wall clock is not read', 'core/src/lease/deadline.ts', BOTH_CLOCKS, 'return this.monotonicallyMs();'),
+  mutant(
+    'onlyMonotonic',
+    'the wall clock is not read',
+    'core/src/lease/deadline.ts',
+    BOTH_CLOCKS,
+    'return this.remainingMonotonicMs();',
+  ),
   mutant(
     'onlyWall',
     'the monotonic clock is not read',
@@ -61,7 +67,7 @@ export const validity: readonly Mutant[] = [
     'setBackForgiven',
     'the deadline stays where it is when the wall clock is set back, and a sleep is not noticed',
     'core/src/lease/deadline.ts',
-    'this.#wallMs -= before - leadMs;',
+    'this.#wallMs -= before - wallAheadMs;',
     '',
   ),
   mutant(
