@@ -31,3 +31,11 @@ export class Backoff {
     this.#failures = 0;
   }
 }
+
+/**
+ * The delays before a watch that failed is started again, or a group is joined again: at most 0.5 s
+ * at first, and at most 30 s.
+ */
+export function watchBackoff(random: Random): Backoff {
+  return new Backoff(random, 500, 30_000);
+}

@@ -5,6 +5,7 @@
 
 import type { Cancel } from '../base/clock.ts';
 import { checkSignal, endQuietly, onAbort, type SignalOptions } from './abort.ts';
+import { runCallback } from './callback.ts';
 
 /** Declared as a method, so that the type parameter is bivariant. */
 interface Subscriber<T> {
@@ -131,13 +132,7 @@ export class ValueStream<T> {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** A subscriber may be an async function: its rejection counts as a throw. */
   #tell(subscriber: (value: T) => unknown, value: T): void {
-    try {
-      const result = subscriber(value);
-      if (result instanceof Promise) result.catch((error: unknown) => this.#fail(error));
-    } catch (error) {
-      this.#fail(error);
-    }
+    runCallback(() => subscriber(value), this.#fail);
   }
 }

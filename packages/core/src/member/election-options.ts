@@ -1,5 +1,6 @@
 /** The options of an election, and their checks. */
 
+import { runCallback } from '../async/callback.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import type { Telemetry } from '../base/telemetry.ts';
@@ -81,18 +82,8 @@ export class ElectionListeners<V> {
     if (onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => onEnded(end)));
   }
 
-  /** Runs a callback of the user, which may be an async function. */
   #notify(callback: () => unknown): void {
-    try {
-      const result = callback();
-      if (result instanceof Promise) result.catch((error: unknown) => this.#failed(error));
-    } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  #failed(error: unknown): void {
-    this.#telemetry.emit('subscriberFailed', { election: this.#election, error });
+    runCallback(callback, (error) => this.#telemetry.emit('subscriberFailed', { election: this.#election, error }));
   }
 }
 

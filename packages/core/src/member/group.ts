@@ -4,7 +4,7 @@
  */
 
 import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
-import { Backoff } from '../async/backoff.ts';
+import { Backoff, watchBackoff } from '../async/backoff.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { explainDetached } from '../base/methods.ts';
 import type { Cancel } from '../base/clock.ts';
@@ -236,7 +236,7 @@ export class Group<V = unknown> {
   /** Joins again, also after errors that a retry does not solve: somebody may correct the cause. */
   async #untilBack(leaving: AbortSignal): Promise<LeaseSession> {
     const { clock, random, telemetry } = this.#context;
-    const backoff = new Backoff(random, 500, 30_000);
+    const backoff = watchBackoff(random);
     for (let isOut = false; ; isOut = true) {
       try {
         const session = await this.#untilPut(leaving);

@@ -4,7 +4,7 @@ import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { withJson } from '../base/json.ts';
 import { explainDetached } from '../base/methods.ts';
-import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
+import { checkKnown, checkName, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
 import {
   readCandidate,
@@ -19,7 +19,7 @@ import {
 import { byId, choiceOf, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import { checkStore, DEFAULT_CALL_TIMEOUT_MS } from '../store/checks.ts';
+import { checkCallTimeout, checkStore } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
 import { type CandidateView, candidateViews, type LeaderView } from './observer.ts';
 
@@ -68,7 +68,7 @@ const MAX_TRIES = 5;
 export async function listElections(store: Store, options: SignalOptions & { readonly callTimeoutMs?: number } = {}): Promise<string[]> {
   checkStore(store);
   const signal = checkSignal(options, ['callTimeoutMs']);
-  const entries = await store.list(ELECTIONS, { timeoutMs: checkTimeout(options.callTimeoutMs), signal, values: false });
+  const entries = await store.list(ELECTIONS, { timeoutMs: checkCallTimeout(options.callTimeoutMs), signal, values: false });
   const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []).filter(isName);
   return [...new Set(names)].toSorted();
 }
@@ -109,7 +109,7 @@ export class ElectionAdmin<V = unknown> {
     this.name = checkName('election', name);
     this.#keys = electionKeys(name);
     this.#codec = payloadCodec(options);
-    this.#callTimeoutMs = checkTimeout(options.callTimeoutMs);
+    this.#callTimeoutMs = checkCallTimeout(options.callTimeoutMs);
   }
 
   /**
@@ -289,8 +289,4 @@ export class ElectionAdmin<V = unknown> {
   #call(options: SignalOptions): CallOptions {
     return { timeoutMs: this.#callTimeoutMs, signal: checkSignal(options) };
   }
-}
-
-function checkTimeout(callTimeoutMs: unknown): number {
-  return checkNumber('callTimeoutMs', callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
 }

@@ -1,7 +1,7 @@
 /** The members of a group: read once, or watched. */
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
-import { Backoff } from '../async/backoff.ts';
+import { watchBackoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import type { Cancel } from '../base/clock.ts';
@@ -101,7 +101,7 @@ export class GroupReader<V> {
 
   async #keepWatching(signal: AbortSignal): Promise<void> {
     const { store, clock, random, telemetry } = this.#context;
-    const backoff = new Backoff(random, 500, 30_000);
+    const backoff = watchBackoff(random);
     const see = (entries: readonly Entry[]): void => {
       backoff.reset();
       this.#views.set(this.#readable(entries));

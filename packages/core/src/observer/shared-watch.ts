@@ -4,7 +4,7 @@
  */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
-import { Backoff } from '../async/backoff.ts';
+import { type Backoff, watchBackoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { isIncumbentError } from '../base/errors.ts';
@@ -92,7 +92,7 @@ class SharedElectionWatch {
     const reader = new LeaderStateReader(store, keys, callTimeoutMs);
     this.#context = { ...context, reader, vacancies: new VacancyTimer(clock) };
     this.#forget = forget;
-    this.#backoff = new Backoff(random, 500, 30_000);
+    this.#backoff = watchBackoff(random);
   }
 
   /** True if an observer with this context can share the watch. */

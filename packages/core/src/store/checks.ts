@@ -6,7 +6,7 @@
 import { checkAbortSignal } from '../async/abort.ts';
 import { StoreError } from '../base/errors.ts';
 import { describeHidden } from '../base/redact.ts';
-import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
+import { checkKnown, checkNumber, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
 import type { CallOptions, Change, Entry, Key, LeaseId, QueueLook, Store, StoreCapabilities, TimedCall } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
@@ -77,6 +77,15 @@ export function checkTtl(ttlMs: unknown, maxMs: number): void {
 
 /** The most that a store call may take if its caller does not say, in ms. */
 export const DEFAULT_CALL_TIMEOUT_MS = 2_500;
+
+/**
+ * Returns the option `callTimeoutMs`, with its default filled in.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` unless it is a number from 10 to 60,000.
+ */
+export function checkCallTimeout(callTimeoutMs: unknown): number {
+  return checkNumber('callTimeoutMs', callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
+}
 
 /** The options of all store calls together. */
 const CALL_OPTIONS = ['timeoutMs', 'signal', 'at', 'fresh', 'values', 'before', 'first', 'last', 'look'];
