@@ -202,7 +202,7 @@ export class CampaignRunner {
   #failed(state: CandidateState, error: unknown): CandidateEvent {
     // These states make no call that could be tried again.
     if (state.phase === 'pausing' || state.phase === 'elected' || state.phase === 'out') return { type: 'fatal', error };
-    this.#session.noteOwn(error);
+    this.#session.callFailed(error);
     const unknown = outcomeOf(error) === 'unknown';
     if (state.phase === 'joining' && unknown) this.#enqueueUnknown = true;
     if (state.phase === 'claiming' && unknown) this.#claimOutcomeUnknown = true;

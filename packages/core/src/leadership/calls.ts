@@ -28,7 +28,7 @@ export class LeaderCalls {
       return await task({ timeoutMs, signal });
     } catch (error) {
       // An aborted call says nothing about the store.
-      if (signal?.aborted !== true) this.#session.note(error);
+      if (signal?.aborted !== true) this.#session.keepError(error);
       throw error;
     }
   }

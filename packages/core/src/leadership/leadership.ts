@@ -1,6 +1,6 @@
 /** The handle that a leader holds for one term. */
 
-import { checkSignal, type SignalOptions, untilAborted } from '../async/abort.ts';
+import { checkSignal, type SignalOptions, withSignals } from '../async/abort.ts';
 import { LazyPromise } from '../async/lazy-promise.ts';
 import type { Cancel } from '../base/clock.ts';
 import { withJson } from '../base/json.ts';
@@ -22,7 +22,7 @@ import { type ElectionSpec, handoverError, handOverAsRequested, SuccessorFinder 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
   Leadership<never>,
-  'election' | 'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'lookUpSuccessor' | 'transferTo' | 'preferred'
+  'election' | 'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'prepareRelease' | 'transferTo' | 'preferred'
 >;
 
 /**
@@ -183,7 +183,7 @@ export class Leadership<V = unknown> {
    */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
-    await untilAborted([this.signal, checkSignal(options)], async (signal) => {
+    await withSignals([this.signal, checkSignal(options)], async (signal) => {
       const written = await this.#record.write(payload, { call: (task) => this.#calls.make(task, { signal }), signal });
       if (written !== 'written') throw this.#endWithError(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
     });
@@ -283,10 +283,14 @@ export class Leadership<V = unknown> {
     await this.released;
   }
 
-  /** @internal Finds the successor in advance, and the value of the term. True if it is found. */
-  async lookUpSuccessor(): Promise<boolean> {
+  /**
+   * @internal Finds the successor and reads the value of the term in advance, so that the release
+   * need not read them. True if the successor is found.
+   */
+  async prepareRelease(): Promise<boolean> {
     const term = this.#record.lookUpTerm((task) => this.#calls.make(task, { signal: this.#session.call.signal }));
-    return (await Promise.all([this.#successors.lookUp(), term]))[0];
+    const [isFound] = await Promise.all([this.#successors.lookUp(), term]);
+    return isFound;
   }
 
   /**

@@ -93,7 +93,7 @@ async function perform(context: ReleaseContext, state: ActiveRelease, { known, g
     return await context.semaphore.run(() => act(context, state, known), 2);
   } catch (error) {
     if (session.ended !== undefined) return { type: 'leaseOver' };
-    session.note(error);
+    session.keepError(error);
     // This session lives, so the lease that has expired is the successor's, to which the swap of a
     // handover binds the record.
     if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };

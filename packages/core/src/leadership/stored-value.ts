@@ -8,7 +8,7 @@
  * program wrote them, before or after the lost try, and nobody can tell which: `CONFLICT`.
  */
 
-import { checkSignal, orAborted, type SignalOptions, untilAborted } from '../async/abort.ts';
+import { checkSignal, orAborted, type SignalOptions, withSignals } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf, StoreError } from '../base/errors.ts';
@@ -190,7 +190,7 @@ export class StoredValue<T = unknown> {
     const caller = checkSignal(options);
     const { clock, random, timing, telemetry } = this.#context;
     this.#leader.assertValid();
-    return untilAborted([this.#leader.signal, caller], async (signal) => {
+    return withSignals([this.#leader.signal, caller], async (signal) => {
       const backoff = new Backoff(random, FIRST_RETRY_MS, timing.retryEveryMs);
       let tries = 0;
       const again = async (error: unknown): Promise<void> => {

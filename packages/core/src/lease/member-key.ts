@@ -157,7 +157,7 @@ async function untilRestored(context: MemberKeyContext, session: LeaseSession, p
     try {
       if (await restore(context, session, put)) break;
     } catch (error) {
-      session.noteOwn(error);
+      session.callFailed(error);
       if (session.ended === undefined) telemetry.emitOften('retry', { doing: 'restoringMemberKey', error }, clock.monotonic());
     }
     await sleep(clock, backoff.next(), session.call.signal);

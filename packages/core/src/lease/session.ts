@@ -201,16 +201,16 @@ export class LeaseSession {
   }
 
   /** Keeps the error of a failed call, to explain a loss. */
-  note(error: unknown): void {
+  keepError(error: unknown): void {
     this.#errors = [...this.#errors.slice(1 - KEPT_ERRORS), error];
   }
 
   /**
-   * Keeps the error of a call that used this lease and no other. If the store says that the lease
-   * is gone, ends the session.
+   * Called when a call that used this lease and no other has failed. Keeps the error. If the store
+   * says that the lease is gone, ends the session.
    */
-  noteOwn(error: unknown): void {
-    this.note(error);
+  callFailed(error: unknown): void {
+    this.keepError(error);
     if (!isIncumbentError(error, 'LEASE_EXPIRED')) return;
     this.#leaseGone = true;
     this.end('leaseExpired');
@@ -338,7 +338,7 @@ export class LeaseSession {
 
   #renewalFailed(error: unknown): void {
     if (this.#end !== undefined) return;
-    this.noteOwn(error);
+    this.callFailed(error);
     if (!this.isValid()) return;
     if (!this.#suspect)
       this.#context.telemetry.emit('sessionSuspect', { lease: this.lease, remainingMs: Math.round(this.remainingMs()), error });

@@ -187,14 +187,10 @@ export class Group<V = unknown> {
    * @internal Ends the watch and leaves the group. The member calls this after its leaderships have
    * ended, because their work may be reading the members.
    */
-  async finished(): Promise<void> {
-    this.#close();
-    await this.#over;
-  }
-
-  #close(): void {
+  async close(): Promise<void> {
     this.#reader.close();
     this.#stay?.leaving.abort(this.#context.closing.reason);
+    await this.#over;
   }
 
   /** Begins a stay, when the one before it is over. */
@@ -266,7 +262,7 @@ export class Group<V = unknown> {
         await this.#put(session, leaving);
         return session;
       } catch (error) {
-        session.noteOwn(error);
+        session.callFailed(error);
         if (!isRetryable(error)) throw error;
         if (session.ended === undefined)
           telemetry.emitOften('retry', { doing: 'joiningGroup', group: this.name, error }, clock.monotonic());

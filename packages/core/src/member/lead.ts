@@ -3,7 +3,7 @@
  * work of `tryLead`, and of `lead` with `once`, for one term.
  */
 
-import { checkSignal, isAbort, onAbort, type SignalOptions, untilAborted } from '../async/abort.ts';
+import { checkSignal, isAbort, onAbort, type SignalOptions, withSignals } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Clock } from '../base/clock.ts';
@@ -97,7 +97,7 @@ export async function leadUntilDone<V, T>(
     // `retry` may abort the signal, or close the member.
     const campaignsAgain = signal?.aborted !== true && !context.closing.aborted;
     telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain });
-    await untilAborted([signal, context.closing], (over) => sleep(clock, backoff.next(), over));
+    await withSignals([signal, context.closing], (over) => sleep(clock, backoff.next(), over));
   }
 }
 
@@ -164,7 +164,7 @@ async function workInTerm<V, T>(
     telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error, campaignsAgain: willCampaign });
   };
   // Stuck work keeps this member from campaigning, but does not keep the caller from giving up.
-  const settled = await untilAborted([signal, context.closing], () => result).catch((givenUp: unknown) => {
+  const settled = await withSignals([signal, context.closing], () => result).catch((givenUp: unknown) => {
     // The caller gets the reason for giving up, so the error of the work would be lost.
     void result.then((late) => reportFailure(late, false));
     throw givenUp;

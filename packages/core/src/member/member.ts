@@ -109,7 +109,7 @@ const MAX_HOST = 255;
 /** An election or a group, whatever its values are. */
 interface ElectionOrGroup {
   /** Resolves when nothing is under way. A group leaves first. The closing member calls it. */
-  finished(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** The keys bound to the lease: an election's entry and the leader's record, a group's one key. */
@@ -319,7 +319,7 @@ export class Member {
     this.#lookups.close();
     await this.#within(untilEnded, Promise.all([...this.#leaderships.keys()].map(end)));
     const parts = [...this.#elections.values(), ...this.#groups.values()];
-    await this.#within(untilEnded, Promise.all(parts.map((part) => part.finished())));
+    await this.#within(untilEnded, Promise.all(parts.map((part) => part.close())));
     await this.#within(untilEnded, this.#orphanCleaner.close());
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();

@@ -103,7 +103,7 @@ export class SuccessorLookups {
   /** If a look fails, the leader reads the queue when its term ends. */
   async #isKnown(leadership: ManagedLeadership): Promise<boolean> {
     try {
-      return await this.#semaphore.run(() => leadership.lookUpSuccessor());
+      return await this.#semaphore.run(() => leadership.prepareRelease());
     } catch {
       return false;
     }

@@ -230,7 +230,7 @@ describe('what a session reports', () => {
 
   it('forgets the errors before a renewal that succeeds', async () => {
     const scene = new SessionScene();
-    scene.session.note(timeout);
+    scene.session.keepError(timeout);
     await scene.pass(3_400);
     scene.session.end('memberClosed');
     expect(scene.ends[0]?.errors).toEqual([]);

@@ -121,7 +121,7 @@ describe('once false, never true again', () => {
     const { ends, session, world } = unanswered();
     session.end('memberClosed');
     session.end('leaseExpired');
-    session.note(expired);
+    session.keepError(expired);
     await world.pass(20_000);
     expect(ends).toMatchObject([{ reason: 'memberClosed' }]);
     expect(world.clock.timers).toBe(0);
