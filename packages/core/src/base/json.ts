@@ -20,13 +20,13 @@ function toJson(this: object): unknown {
 
 /** The object as JSON can hold it. Rejects a cycle of objects as `JSON.stringify` does. */
 export function jsonOf(fields: object): unknown {
-  const text = JSON.stringify(fields, simple);
+  const text = JSON.stringify(fields, plain);
   const json: unknown = JSON.parse(text);
   return json;
 }
 
 /** `JSON.stringify` calls this with a value, after its `toJSON`, on the object that holds it. */
-function simple(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+function plain(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   const original = this[name];
   return original instanceof Error && !isOwn(original) ? fieldsOf(original, MAX_CAUSES) : value;

@@ -268,16 +268,16 @@ function loggable(fields: TelemetryFields): Record<string, unknown> {
   const written: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     if (value instanceof Error) written['err'] = value;
-    else written[name] = simple(value);
+    else written[name] = loggableValue(value);
   }
   return written;
 }
 
-function simple(value: unknown): unknown {
+function loggableValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Error) return 'code' in value ? `${String(value.code)}: ${value.message}` : String(value);
   if (typeof value === 'number') return Math.round(value * 10) / 10;
-  return Array.isArray(value) ? withoutRepeats(value.map(simple)) : value;
+  return Array.isArray(value) ? withoutRepeats(value.map(loggableValue)) : value;
 }
 
 function withoutRepeats(values: readonly unknown[]): readonly unknown[] {

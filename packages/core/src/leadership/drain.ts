@@ -87,7 +87,7 @@ export class Drain {
   }
 
   /** Resolves when all work that runs now has stopped. */
-  async rest(): Promise<void> {
+  async settled(): Promise<void> {
     if (this.#works !== undefined) await Promise.all(this.#works);
   }
 

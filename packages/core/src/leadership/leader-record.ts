@@ -32,7 +32,7 @@ export interface LeaderRecordContext extends SessionContext {
  * How a write ended: `deleted` if the record is gone, `replaced` if another member has the record
  * or the term.
  */
-export type Written = 'written' | 'deleted' | 'replaced';
+export type PublishOutcome = 'written' | 'deleted' | 'replaced';
 
 /**
  * Makes one call to the store. Rejects as the store does, or because the leadership has ended or
@@ -41,7 +41,7 @@ export type Written = 'written' | 'deleted' | 'replaced';
 export type Call = <T>(task: (options: CallOptions) => Promise<T>) => Promise<T>;
 
 /** How to make a write, and when to stop. */
-export interface Writing {
+export interface PublishCall {
   readonly call: Call;
   /** Ends the tries when it aborts. */
   readonly signal: AbortSignal;
@@ -145,7 +145,7 @@ export class LeaderRecordWriter {
    * Writes a value after the earlier writes. Retries until the outcome is certain, or `call`
    * rejects with an error that a retry does not solve.
    */
-  async write(payload: Payload, how: Writing): Promise<Written> {
+  async write(payload: Payload, how: PublishCall): Promise<PublishOutcome> {
     this.#publications += 1;
     const put = writeLeader(this.#recordOf(payload));
     const writing = Promise.resolve(this.#lastWrite).then(() => this.#untilCertain(put, how));
@@ -158,7 +158,7 @@ export class LeaderRecordWriter {
     return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload, previous: this.#previous, publication };
   }
 
-  async #untilCertain(put: Uint8Array, { call, signal }: Writing): Promise<Written> {
+  async #untilCertain(put: Uint8Array, { call, signal }: PublishCall): Promise<PublishOutcome> {
     for (;;) {
       const written = await this.#try(put, call);
       if (written !== 'again') return written;
@@ -168,7 +168,7 @@ export class LeaderRecordWriter {
     }
   }
 
-  async #try(put: Uint8Array, call: Call): Promise<Written | 'again'> {
+  async #try(put: Uint8Array, call: Call): Promise<PublishOutcome | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
     try {
       // `call` rejects if the leadership has ended, which must end the retries.
@@ -188,14 +188,14 @@ export class LeaderRecordWriter {
   }
 
   /** Reads the record after a write of unknown outcome, or one that met another revision. */
-  async #readBack(put: Uint8Array, call: Call): Promise<Written | 'again'> {
+  async #readBack(put: Uint8Array, call: Call): Promise<PublishOutcome | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
     const current = await call((options) => store.read(keys.leader, options)).catch(() => null);
     return current === null ? 'again' : this.#found(current, put);
   }
 
   /** Judges the write by the record that was read. */
-  #found(current: Entry | undefined, put: Uint8Array): Written | 'again' {
+  #found(current: Entry | undefined, put: Uint8Array): PublishOutcome | 'again' {
     if (current === undefined) return 'deleted';
     if (!this.isMine(current)) return 'replaced';
     this.#revision = current.revision;

@@ -363,7 +363,7 @@ export class Leadership<V = unknown> {
     const stopped = await this.#drain.wait(until, end.lost);
     if (!stopped) {
       telemetry.emit('stuck', { election, term: this.term });
-      void this.#drain.rest().then(() => telemetry.emit('unstuck', { election, term: this.term }));
+      void this.#drain.settled().then(() => telemetry.emit('unstuck', { election, term: this.term }));
     }
     if (telemetry.wants('drained')) telemetry.emit('drained', { election, term: this.term, stopped });
     this.#drained.resolve();

@@ -69,9 +69,9 @@ export type ReleaseState =
   /**
    * Make the swap that hands over. It names the successor's entry at the revision that was read.
    */
-  | ({ readonly phase: 'handingOver' } & Handover)
+  | ({ readonly phase: 'handingOver' } & HandoverAttempt)
   /** The swap did not happen, or its outcome is unknown: read who holds the term. */
-  | ({ readonly phase: 'checking' } & Handover)
+  | ({ readonly phase: 'checking' } & HandoverAttempt)
   /** The successor that was found early has left: read the queue to find another one. */
   | { readonly phase: 'looking'; readonly reason: LeadershipEndReason }
   /** Read the remaining keys of this term, or delete them. `reason` goes into the term's record. */
@@ -82,7 +82,7 @@ export type ReleaseState =
    */
   | { readonly phase: 'released'; readonly handoverFailed: boolean; readonly left: boolean };
 
-interface Handover extends ChosenSuccessor {
+interface HandoverAttempt extends ChosenSuccessor {
   /** Why the term ends. */
   readonly reason: LeadershipEndReason;
   readonly tries: number;

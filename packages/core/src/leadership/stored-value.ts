@@ -42,7 +42,7 @@ interface Attempts {
 }
 
 /** The result of a write that the store answered. */
-type Written =
+type ReplaceResult =
   | { readonly written: true }
   /**
    * `unknownOutcome`: the error of an earlier try that may have been applied, before another
@@ -155,7 +155,7 @@ export class StoredValue<T = unknown> {
   }
 
   /** Tries one swap until the store has answered it. */
-  async #replace(entry: Entry | undefined, put: Uint8Array, { signal, again }: Attempts): Promise<Written> {
+  async #replace(entry: Entry | undefined, put: Uint8Array, { signal, again }: Attempts): Promise<ReplaceResult> {
     const change = { key: this.key, expect: entry?.revision ?? null, put };
     let unknownOutcome: unknown;
     for (;;) {

@@ -79,12 +79,12 @@ class SharedElectionWatch {
   /** The watch that a read is checking. */
   #checked: LeaderWatch | undefined;
   /** Set while the watch has failed. Aborting it retries at once. */
-  #rest: AbortController | undefined;
+  #pause: AbortController | undefined;
   #seen: LeaderState | undefined;
   /** True if the listeners know that nothing confirms the last state. */
   #isLost = false;
   /** Rises whenever the listeners are called, so that an older round of calls stops. */
-  #generation = 0;
+  #notification = 0;
   #cancelCheck: Cancel = () => {};
 
   constructor(context: SharedWatchContext, forget: (shared: SharedElectionWatch) => void) {
@@ -105,7 +105,7 @@ class SharedElectionWatch {
     this.#newcomers.add(listener);
     if (this.#watching === undefined) this.#watching = this.#keepWatching();
     // An earlier failure says nothing about the store's present state.
-    else if (this.#rest !== undefined) endQuietly(this.#rest);
+    else if (this.#pause !== undefined) endQuietly(this.#pause);
     else {
       const lost = this.#watch?.lost;
       if (lost !== undefined) listener.stale(lost.cause);
@@ -138,12 +138,12 @@ class SharedElectionWatch {
     this.#checkLater();
     onAbort(signal, () => this.#cancelCheck());
     while (!signal.aborted) {
-      const rest = new AbortController();
+      const pause = new AbortController();
       try {
         if ((await this.#runWatch(signal)) === 'restart') continue;
-        this.#rest = rest;
+        this.#pause = pause;
       } catch (error) {
-        this.#rest = rest;
+        this.#pause = pause;
         const isOver = isIncumbentError(error, 'STORE_CLOSED');
         if (isOver) {
           this.#forget(this);
@@ -152,9 +152,9 @@ class SharedElectionWatch {
         this.#lose(error);
         if (isOver) return;
       }
-      const stop = onAbort(signal, () => endQuietly(rest));
-      await sleep(this.#context.clock, this.#backoff.next(), rest.signal);
-      this.#rest = undefined;
+      const stop = onAbort(signal, () => endQuietly(pause));
+      await sleep(this.#context.clock, this.#backoff.next(), pause.signal);
+      this.#pause = undefined;
       stop();
     }
   }
@@ -193,7 +193,7 @@ class SharedElectionWatch {
 
   /** `served`: the new listeners for which this state is new enough. */
   #show(state: LeaderState, served: readonly ElectionListener[]): void {
-    const generation = (this.#generation += 1);
+    const notification = (this.#notification += 1);
     const isNews = this.#isLost || this.#seen === undefined || !isSameState(state, this.#seen);
     this.#backoff.reset();
     this.#seen = state;
@@ -201,14 +201,14 @@ class SharedElectionWatch {
     const first = served.filter((listener) => this.#newcomers.delete(listener));
     for (const listener of isNews ? [...this.#listeners] : first) {
       // A listener may end another subscription, or the watch. Then the state is no longer known.
-      if (generation !== this.#generation) return;
+      if (notification !== this.#notification) return;
       if (this.#listeners.has(listener) && !this.#newcomers.has(listener)) listener.changed(state);
     }
     if (this.#newcomers.size > 0) void this.#readAgain();
   }
 
   #lose(cause: unknown): void {
-    this.#generation += 1;
+    this.#notification += 1;
     if (this.#closed.signal.aborted) return;
     this.#isLost = true;
     for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener.stale(cause);
