@@ -88,3 +88,7 @@ test('an option that may be absent may be undefined', () => {
   expectTypeOf<Refused<PeerMemberOptions<'quorum'>>>().toBeNever();
   expectTypeOf<Refused<TcpTransportOptions>>().toBeNever();
 });
+
+test('the options of an election with a type of values are options of an election', () => {
+  expectTypeOf<ElectionOptions<{ readonly host: string }>>().toExtend<ElectionOptions>();
+});

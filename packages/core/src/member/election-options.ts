@@ -11,6 +11,15 @@ import type { Succession } from '../protocol/succession.ts';
 import type { ValueOptions } from '../protocol/value-codec.ts';
 import type { Store } from '../store/contract.ts';
 
+/**
+ * `tell` is a method, because TypeScript compares the parameters of methods in both directions.
+ * With a function, an `Election<V>` would not be assignable to an `Election<unknown>`, nor its
+ * options to `ElectionOptions`.
+ */
+interface Listener<V> {
+  tell(leadership: Leadership<V>): unknown;
+}
+
 /** The options of one member's part in an election. */
 export interface ElectionOptions<V = unknown> extends ValueOptions<V> {
   /** The value that this member publishes when it leads: JSON, unless there is a codec. */
@@ -33,21 +42,13 @@ export interface ElectionOptions<V = unknown> extends ValueOptions<V> {
    * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
    * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
    */
-  readonly onElected?: ((leadership: Leadership<V>) => unknown) | undefined;
+  readonly onElected?: Listener<V>['tell'] | undefined;
   /** Called when a leadership of this member has ended, in the same way. */
   readonly onEnded?: ((end: LeadershipEnd) => unknown) | undefined;
 }
 
 /** The names of the options. */
 export const electionOptions = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'] as const;
-
-/**
- * `tell` is a method, because TypeScript compares the parameters of methods in both directions.
- * With a function, an `Election<V>` would not be assignable to an `Election<unknown>`.
- */
-interface Listener<V> {
-  tell(leadership: Leadership<V>): unknown;
-}
 
 /** The callbacks of the options, and the listeners that are added later. */
 export class ElectionListeners<V> {
