@@ -19,7 +19,7 @@ export interface StoreParts {
   readonly clock: api.Clock;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
-  /** Whether the server keeps every commit that it has acknowledged. */
+  /** How the server may lose a commit that it has acknowledged. Empty if it cannot. */
   readonly weaknesses: readonly string[];
   /**
    * The options, for the reaper's process to open the store by. Undefined if another process cannot

@@ -96,10 +96,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
  * Runs a task with a signal that aborts as soon as one of `signals` does. Settles as the task does,
  * or rejects with that signal's reason at once.
  */
-export async function withSignals<T>(
-  signals: readonly (AbortSignal | undefined)[],
-  task: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
+export async function withSignals<T>(signals: readonly (AbortSignal | undefined)[], task: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const stops = signals.map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
   try {

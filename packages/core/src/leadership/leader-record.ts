@@ -218,7 +218,7 @@ export class OwnKeys {
   readonly #onNews: (news: OwnKeysNews) => void;
   #entryRevision: Revision | undefined;
 
-  /** `own`: the watch on the entry, which this object takes over. */
+  /** `entryWatch`: the watch on its own entry, which this object takes over. */
   constructor(entryWatch: KeyWatch, onNews: (news: OwnKeysNews) => void) {
     this.#entryWatch = entryWatch;
     this.#onNews = onNews;

@@ -7,13 +7,7 @@ const BOTH_CLOCKS = 'return Math.min(this.remainingMonotonicMs(), this.#wallMs -
 
 export const validity: readonly Mutant[] = [
   mutant('noDeadline', 'validity has no deadline', 'core/src/lease/session.ts', DEADLINE, 'return true;'),
-  mutant(
-    'onlyMonotonic',
-    'the wall clock is not read',
-    'core/src/lease/deadline.ts',
-    BOTH_CLOCKS,
-    'return this.remainingMonotonicMs();',
-  ),
+  mutant('onlyMonotonic', 'the wall clock is not read', 'core/src/lease/deadline.ts', BOTH_CLOCKS, 'return this.remainingMonotonicMs();'),
   mutant(
     'onlyWall',
     'the monotonic clock is not read',

@@ -78,8 +78,8 @@ export const watches: readonly Mutant[] = [
     'observerOnce',
     'the watch of an observer is not begun again',
     'core/src/observer/shared-watch.ts',
-    '    while (!signal.aborted) {\n      const rest',
-    '    for (let i = 0; i < 1; i += 1) {\n      const rest',
+    '    while (!signal.aborted) {\n      const pause',
+    '    for (let i = 0; i < 1; i += 1) {\n      const pause',
   ),
   mutant(
     'observerInherits',
