@@ -57,6 +57,17 @@ describe('a program in many worlds', () => {
     expect(await simulate(() => ({ member: silent }), { ...few, seeds: 5 })).toMatchObject({ worlds: 5 });
   });
 
+  it('may begin at a term of its own', async () => {
+    const member = async ({ store, options, stopping }: ProgramContext): Promise<void> => {
+      await using part = new Member(store, options);
+      await part
+        .election('jobs', { minTerm: 100n })
+        .lead(({ ended }) => ended.then(() => {}), { signal: stopping })
+        .catch(() => {});
+    };
+    expect(await simulate(() => ({ member }), { profile: 'calm', seeds: 3 })).toMatchObject({ worlds: 3 });
+  });
+
   it('may keep its own keys in the store', async () => {
     const member = async (self: ProgramContext): Promise<void> =>
       leads(self, async () => {

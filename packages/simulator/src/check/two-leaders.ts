@@ -84,8 +84,8 @@ export class TwoLeadersChecker implements Checker {
   }
 
   /**
-   * Whether the leadership is not valid any more. Reads the time that is left first, because
-   * `isValid()` may end the session.
+   * Whether the leadership is not valid any more. Reads the time that is left before `isValid()`, so
+   * that `isValid()` cannot hide a wrong answer.
    */
   #askRest(handle: LeadershipView, atMs: number): boolean {
     const [remainingMs, state] = [handle.remainingMs(), handle.state];

@@ -73,7 +73,7 @@ interface Checkers {
  * world: this is a violation in the result.
  */
 export async function run(plan: Plan, { programs, settlePromises = 'native', listener }: RunOptions = {}): Promise<Run> {
-  const checkers = checkersOf(plan, programs?.member === undefined, (atMs, task) => world.scheduler.observe(atMs, task));
+  const checkers = checkersOf(plan, programs, (atMs, task) => world.scheduler.observe(atMs, task));
   const listeners = [...checkers.listeners, ...(listener === undefined ? [] : [listener])];
   const world = new World(plan, { member: memberProgram, observer: observerProgram, ...programs }, listeners);
   const violations: Violation[] = [];
@@ -194,7 +194,8 @@ function failoverRequests({ shape: { order, members, unrest, silentFailover = fa
   return order === 'disagree' ? Infinity : 4 + 4 * members;
 }
 
-function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRules['at']>): Checkers {
+function checkersOf(plan: Plan, programs: Partial<Programs> | undefined, at: NonNullable<TwoLeadersRules['at']>): Checkers {
+  const isUsual = programs?.member === undefined;
   const { ttlMs, drainMs, recoveryMs } = plan.shape;
   const validity = new TwoLeadersChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape), at });
   const liveness = new LivenessChecker({
@@ -209,7 +210,7 @@ function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRule
   const election = isUsual ? ELECTION : undefined;
   const ofAny = [
     validity,
-    new TermChecker({ writes: election, areCounted: !plan.faults.some(losesTerms) }),
+    new TermChecker({ writes: election, areCounted: isUsual && !plan.faults.some(losesTerms) }),
     new ReplacedChecker(),
     new LeadershipEndChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
     new TelemetryPairChecker(),
@@ -217,7 +218,7 @@ function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRule
   ];
   // Only the default program of members does what these checkers expect.
   const ofOne = [
-    new ObserverChecker({ lagMs: shownMs(plan) }),
+    new ObserverChecker({ lagMs: shownMs(plan), comparesValues: isUsual && programs?.observer === undefined }),
     new PublishChecker(),
     ...(isUsual ? [new CalmStateChecker(ELECTION)] : []),
     liveness,
