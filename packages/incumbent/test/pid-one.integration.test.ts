@@ -21,10 +21,13 @@ async function startAsPidOne(url: string): Promise<ScriptProcess> {
   return spawnScript(PROGRAM, { args: [url], runtime });
 }
 
-/** Sends the signal to the child of `unshare`, by the id that the child has out here. */
-async function signal(parent: ScriptProcess, name: NodeJS.Signals): Promise<void> {
+/**
+ * Sends the signals, one right after the other, to the child of `unshare`, by the id that the child
+ * has out here.
+ */
+async function signal(parent: ScriptProcess, ...names: readonly NodeJS.Signals[]): Promise<void> {
   const child = Number(await readFile(`/proc/${parent.pid}/task/${parent.pid}/children`, 'latin1'));
-  process.kill(child, name);
+  for (const name of names) process.kill(child, name);
 }
 
 async function exitStatus(script: ScriptProcess): Promise<unknown> {
@@ -42,8 +45,7 @@ describe.runIf(canUnshare(...SPACE))('lead in a process that is PID 1', () => {
   it('ends at a second signal if its work does not stop, but not at one that comes together with the first', async () => {
     await using script = await startAsPidOne('memory:');
     expect((await script.waitFor('leads', { withinMs: WITHIN_MS })).fields['pid']).toBe(1);
-    await signal(script, 'SIGINT');
-    await signal(script, 'SIGTERM');
+    await signal(script, 'SIGINT', 'SIGTERM');
     await script.waitFor('ended', { withinMs: WITHIN_MS });
     await sleep(1_000);
     expect(script.running).toBe(true);
