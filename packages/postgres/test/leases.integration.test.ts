@@ -20,6 +20,8 @@ interface Scene extends AsyncDisposable {
   /** Two sessions of an operator. */
   readonly one: Client;
   readonly two: Client;
+  /** The process of the server that serves `two`. */
+  readonly secondPid: number | undefined;
 }
 
 await describeOnServer('leases', { store: 'postgres', start: () => startPostgres() }, (server) => {
@@ -28,23 +30,26 @@ await describeOnServer('leases', { store: 'postgres', start: () => startPostgres
     const store = await openPostgres(`${url}?namespace=${namespace}&connectTimeoutMs=30000`);
     const [one, two] = [new Client(url), new Client(url)];
     await Promise.all([one.connect(), two.connect()]);
+    const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return {
       store,
       namespace,
       one,
       two,
+      secondPid: rows[0]?.pid,
       [Symbol.asyncDispose]: async () => {
         await Promise.all([one.end(), two.end(), store.close()]);
       },
     };
   }
 
-  /** Waits until this many sessions of the server wait for a lock. */
-  async function untilBlocked({ one }: Scene, sessions: number): Promise<void> {
-    const waiting = `SELECT count(*)::integer AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-    await until(async () => (await one.query<{ waiting: number }>(waiting)).rows[0]?.waiting === sessions, {
-      what: `${sessions} sessions that wait for a lock`,
-    });
+  /**
+   * Waits until the second session waits for a lock. Reads `pg_locks`, because a transaction sees one
+   * snapshot of `pg_stat_activity`.
+   */
+  async function untilBlocked({ one, secondPid }: Scene): Promise<void> {
+    const waiting = 'SELECT FROM pg_locks WHERE NOT granted AND pid = $1';
+    await until(async () => (await one.query(waiting, [secondPid])).rows.length > 0, { what: 'the second session waits for a lock' });
   }
 
   /** The statement of a claim that puts the leader's record under the lease. */
@@ -61,7 +66,7 @@ await describeOnServer('leases', { store: 'postgres', start: () => startPostgres
       await store.enqueue(QUEUE, 'm', VALUE, lease, CALL);
       await one.query(`BEGIN; ${claim(opened, lease)}`);
       const deleted = two.query('DELETE FROM incumbent.leases WHERE id = $1', [lease]);
-      await untilBlocked(opened, 1);
+      await untilBlocked(opened);
       await one.query('COMMIT');
       await deleted;
       const { rows } = await one.query('SELECT key FROM incumbent.keys WHERE lease = $1', [lease]);
@@ -75,7 +80,7 @@ await describeOnServer('leases', { store: 'postgres', start: () => startPostgres
       if (hasKey) await store.enqueue(QUEUE, 'm', VALUE, lease, CALL);
       await one.query(`BEGIN; DELETE FROM incumbent.leases WHERE id = '${lease}'`);
       const claimed = two.query(claim(opened, lease));
-      await untilBlocked(opened, 1);
+      await untilBlocked(opened);
       await one.query('COMMIT');
       expect((await claimed).rows).toEqual([{ kind: 'lease' }]);
       expect(await store.read(LEADER, CALL)).toBeUndefined();
