@@ -125,7 +125,8 @@ that opens the store, such as \`() => openRedis({ client })\`.`,
   },
   {
     heading: '`ElectionHost.open(options)`',
-    intro: 'Of `incumbent/host`. `@incumbent/fastify` and `@incumbent/nestjs` take them as well.',
+    intro: `Of \`incumbent/host\`. \`@incumbent/fastify\` and \`@incumbent/nestjs\` take them as well,
+except \`onFailure\`. In Fastify, the default of \`waitMs\` depends on \`pluginTimeout\`.`,
     options: hostOptions,
   },
 ];
