@@ -44,8 +44,8 @@ await describeOnServer('leases', { store: 'postgres', start: () => startPostgres
   }
 
   /**
-   * Waits until the second session waits for a lock. Reads `pg_locks`, because a transaction sees one
-   * snapshot of `pg_stat_activity`.
+   * Waits until the second session waits for a lock. Reads `pg_locks`, because a transaction sees
+   * one snapshot of `pg_stat_activity`.
    */
   async function untilBlocked({ one, secondPid }: Scene): Promise<void> {
     const waiting = 'SELECT FROM pg_locks WHERE NOT granted AND pid = $1';

@@ -84,8 +84,8 @@ export class TwoLeadersChecker implements Checker {
   }
 
   /**
-   * Whether the leadership is not valid any more. Reads the time that is left before `isValid()`, so
-   * that `isValid()` cannot hide a wrong answer.
+   * Whether the leadership is not valid any more. Reads the time that is left before `isValid()`,
+   * so that `isValid()` cannot hide a wrong answer.
    */
   #askRest(handle: LeadershipView, atMs: number): boolean {
     const [remainingMs, state] = [handle.remainingMs(), handle.state];
