@@ -1,7 +1,7 @@
 /** A Kubernetes API server for checks, and an operator's access to the keys of a store on it. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KEYS_GROUP, startKubernetes, type KubernetesServer } from '@incumbent/test-support';
 import type { Host } from './hosts.ts';
@@ -28,7 +28,9 @@ export function kubernetesUrl(address: string, prefix: string): string {
   const { kubeconfig, url } = currentServer();
   const file = join(dirname(kubeconfig), `kubeconfig-${new URL(address).port}`);
   const { host } = new URL(address);
-  writeFileSync(file, readFileSync(kubeconfig, 'utf8').replaceAll(url, `https://${host}`));
+  // In one step, because a program that was given the file before may be reading it.
+  writeFileSync(`${file}.new`, readFileSync(kubeconfig, 'utf8').replaceAll(url, `https://${host}`));
+  renameSync(`${file}.new`, file);
   const parameters = new URLSearchParams({ kubeconfig: file, keysResource: KEYS_RESOURCE });
   return `kubernetes://admin/default/${prefix}?${parameters.toString()}`;
 }
