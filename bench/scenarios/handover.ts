@@ -35,13 +35,16 @@ class Pair implements AsyncDisposable {
 
   static async open(bench: Bench, contestant: Contestant): Promise<Pair> {
     const namespace = freshNamespace();
-    const start = (): Promise<Driver> => bench.start(contestant, { namespace });
+    // Ends the drivers if this fails: a driver that goes on would keep the benchmark alive.
+    await using opened = new AsyncDisposableStack();
+    const start = async (): Promise<Driver> => opened.use(await bench.start(contestant, { namespace }));
     const a = await start();
     const b = contestant.oneProcess === true ? a : await start();
     const pair = new Pair(contestant, a, b);
     await a.ask({ do: 'campaign', as: 'a' }, 'leads');
     b.send({ do: 'campaign', as: 'b' });
     await sleep(1_000);
+    opened.move();
     return pair;
   }
 
