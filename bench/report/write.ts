@@ -1,6 +1,7 @@
 /**
  * Writes RESULTS.md and its charts. The section and the targets of a scenario that is run again
- * replace the former ones. The other scenarios keep theirs.
+ * replace the former ones. A section of all stores also replaces those of single stores. The other
+ * scenarios keep theirs.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -35,7 +36,8 @@ export function write(folder: URL, section: Section, circumstances: Circumstance
   for (const chart of section.charts) writeFileSync(new URL(`charts/${chart.name}.svg`, folder), drawn(chart));
   const page = new URL('RESULTS.md', folder);
   const before = existsSync(page) ? readFileSync(page, 'utf8') : '';
-  const latest = new Map(sectionsOf(before)).set(section.title, textOf(section, circumstances));
+  const others = sectionsOf(before).filter(([title]) => !title.startsWith(`${section.title}: `));
+  const latest = new Map(others).set(section.title, textOf(section, circumstances));
   const sections = new Map(byScenario([...latest]));
   const targets = targetsOf(before).set(linkTo(section.title), rowsOf(section));
   const rows = [...sections.keys()].flatMap((title) => targets.get(linkTo(title)) ?? []);

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { makeScratch, outcomeOf, requireStore, type Scratch } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { number } from '../../bench/harness/spread.ts';
+import { write } from '../../bench/report/write.ts';
 
 const BENCH = fileURLToPath(new URL('../../bench/index.ts', import.meta.url));
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
@@ -37,6 +38,17 @@ async function quick(scenarios: readonly string[], stores: readonly string[]): P
 
 it('a figure on the page has at least two significant digits, and no exponent', () => {
   expect([1_825, 97.23, 4.5, 0.5, 0.0038, -0.023, 0].map(number)).toEqual(['1,825', '97.2', '4.50', '0.50', '0.0038', '-0.023', '0.00']);
+});
+
+it('a run of all stores replaces the sections of single stores', async () => {
+  const folder = pathToFileURL(`${scratch.path}/`);
+  for (const title of ['Idle: etcd', 'Herd: etcd', 'Idle: redis', 'Idle']) {
+    const targets = [{ what: 'memory', wanted: 'little', measured: '1 KB', met: true }];
+    write(folder, { title, method: '', tables: [], charts: [], targets }, { quick: true, versions: [], missing: new Map() });
+  }
+  const page = await readFile(join(scratch.path, 'RESULTS.md'), 'utf8');
+  expect(page.match(/^## .*$/gm)).toEqual(['## Targets', '## Herd: etcd', '## Idle']);
+  expect(page.match(/^\| \[.*?\]/gm)).toEqual(['| [Herd: etcd]', '| [Idle]']);
 });
 
 it('pnpm bench --quick measures handovers, and writes a page with a chart', { timeout: TIMEOUT_MS }, async () => {
