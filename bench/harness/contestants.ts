@@ -103,6 +103,12 @@ const floor = (store: StoreName): Contestant => ({
   program: script('raw-store'),
 });
 
+/**
+ * The lower bound for an election while nothing happens: the same client creates one key by one
+ * swap, and watches it. It has no place among the contestants, because it cannot hand over.
+ */
+export const floorWithWatch = (store: StoreName): Contestant => ({ ...floor(store), name: `${OWN_FLOOR}, with a watch`, mode: 'watch' });
+
 type Peer = Pick<Contestant, 'name' | 'store' | 'program' | 'address'> & Partial<Contestant>;
 
 const peer = (about: Peer): Contestant => ({ kind: 'peer', settleMs: SETTLE_MS, many: true, observes: false, mode: '', ...about });
