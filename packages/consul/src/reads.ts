@@ -4,7 +4,7 @@
  */
 
 import type { Entry, Key, ListOptions } from '@incumbent/core';
-import { someOf, withoutValue } from '@incumbent/core/adapter';
+import { partOfList, withoutValue } from '@incumbent/core/adapter';
 import type { CallTime } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
@@ -37,6 +37,6 @@ export async function listEntries(
   const pairs = await readKeys(client, namespace.under(prefix), time.left, values);
   const entries = namespace.entries(pairs);
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
-  const some = someOf(earlier, options);
+  const some = partOfList(earlier, options);
   return values ? some : some.map(withoutValue);
 }

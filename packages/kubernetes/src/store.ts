@@ -19,7 +19,7 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkListing, checkEntryKey, checkPath, checkTtl, someOf, withoutValue } from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkEntryKey, checkPath, checkTtl, partOfList, withoutValue } from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 
 import { capabilities } from './capabilities.ts';
@@ -131,7 +131,7 @@ export class KubernetesStore implements Store {
     const { values = true, before } = options;
     const snapshot = await this.#calls.run('list', (time) => this.#keys.read(time.left), call);
     const entries = snapshot.under(prefix);
-    const some = someOf(before === undefined ? entries : entries.filter(({ order }) => order < before.order), options);
+    const some = partOfList(before === undefined ? entries : entries.filter(({ order }) => order < before.order), options);
     this.#leases.noteMet(some.flatMap(({ lease }) => lease ?? []));
     return values ? some : some.map(withoutValue);
   }

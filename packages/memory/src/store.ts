@@ -10,9 +10,9 @@ import {
   checkListing,
   checkEntryKey,
   checkPath,
-  checkTime,
+  checkDuration,
   nameOfKey,
-  someOf,
+  partOfList,
   watchStates,
   withoutValue,
 } from '@incumbent/core/adapter';
@@ -241,7 +241,7 @@ export class MemoryStore implements api.Store {
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = checkCall(options);
-    checkTime('ttlMs', ttlMs);
+    checkDuration('ttlMs', ttlMs);
     const grant = (): Pick<api.Lease, 'id' | 'ttlMs'> => this.#access.database.grant(ttlMs, this.#owner);
     const { id, ttlMs: granted } = await this.#calls.run('grantLease', grant, call);
     return { id, ttlMs: granted, validFrom: options.at };
@@ -318,7 +318,7 @@ export class MemoryStore implements api.Store {
 
   #list(prefix: api.Key, { values = true, before, ...part }: api.ListOptions): readonly api.Entry[] {
     const rows = this.#access.database.list(prefix).filter((row) => before === undefined || row.order < before.order);
-    const some = someOf(rows, part).map((row) => this.#entry(row));
+    const some = partOfList(rows, part).map((row) => this.#entry(row));
     return values ? some : some.map(withoutValue);
   }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
-import { checkCall, checkTime } from '@incumbent/core/adapter';
+import { checkCall, checkDuration } from '@incumbent/core/adapter';
 
 import { MAX_TTL_MS, MIN_TTL_MS } from './capabilities.ts';
 import type { Calls } from './client/calls.ts';
@@ -17,7 +17,7 @@ import type { Tables } from './schema/tables.ts';
  * watch to notice it. `holder` is the process whose death ends the lease.
  */
 export async function grantLease(calls: Calls, holder: ProcessIdentity | undefined, ttlMs: number, options: LeaseOptions): Promise<Lease> {
-  checkTime('ttlMs', ttlMs);
+  checkDuration('ttlMs', ttlMs);
   const { timeoutMs } = checkCall(options);
   const began = performance.now();
   const id = randomUUID();

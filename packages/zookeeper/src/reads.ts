@@ -1,7 +1,7 @@
 /** `read` and `list`. */
 
 import type { Clock, Entry, Key, ListOptions } from '@incumbent/core';
-import { someOf, withoutValue, type ListPart } from '@incumbent/core/adapter';
+import { partOfList, withoutValue, type ListPart } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, ReadBatcher, type ReadBatch } from '@incumbent/network';
 
 import { barrier, readNode } from './client/calls.ts';
@@ -195,7 +195,7 @@ export async function list(
   if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
   const entries = rows.toSorted(bySince).map(({ entry }) => entry);
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
-  return someOf(earlier, options);
+  return partOfList(earlier, options);
 }
 
 interface WantedPart extends ListPart {
@@ -298,7 +298,7 @@ function childrenOf(parent: string, names: readonly string[]): Children {
 
 function wantedOf(queue: readonly QueueNode[], { before, ...part }: WantedPart): readonly QueueNode[] {
   const earlier = before === undefined ? queue : queue.filter(({ order }) => order < before.order);
-  return someOf(earlier, part);
+  return partOfList(earlier, part);
 }
 
 async function readAll(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {

@@ -1,7 +1,7 @@
 /** The store contract on ZooKeeper. */
 
 import type * as api from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkEntryKey, checkPath, checkTime } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkDuration, checkEntryKey, checkListing, checkPath } from '@incumbent/core/adapter';
 import {
   CallTime,
   checkSwapSize,
@@ -80,7 +80,7 @@ export class ZookeeperStore implements api.Store {
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = this.#check(options);
-    checkTime('ttlMs', ttlMs);
+    checkDuration('ttlMs', ttlMs);
     try {
       return await this.#withErrors('grantLease', this.#leases.grant(ttlMs, call));
     } catch (error) {

@@ -42,7 +42,7 @@ export interface CampaignRunnerContext extends SessionContext {
    * Called for every other entry of this member in the queue. An entry that the member does not use
    * is an orphan.
    */
-  readonly alsoMine: (key: Key) => void;
+  readonly onOtherEntry: (key: Key) => void;
 }
 
 /** How a campaign of one entry ended. */
@@ -318,7 +318,7 @@ export class CampaignRunner {
    * entries again.
    */
   #reportOthers(queue: readonly Entry[], { key: ownKey, lease }: Entry): void {
-    for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== ownKey) this.#context.alsoMine(key);
+    for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== ownKey) this.#context.onOtherEntry(key);
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {

@@ -8,7 +8,7 @@ import { explainDetached } from '../base/methods.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { ValueOptions } from '../protocol/value-codec.ts';
-import { checkFenced } from '../store/checks.ts';
+import { checkFencedChanges } from '../store/checks.ts';
 import type { Change, Key, SwapResult } from '../store/contract.ts';
 import { LeaderCalls } from './calls.ts';
 import { Drain } from './drain.ts';
@@ -69,7 +69,7 @@ export class Leadership<V = unknown> {
   constructor(context: LeadershipContext, spec: ElectionSpec<V>, init: LeadershipInit) {
     this.#context = context;
     this.#spec = spec;
-    const { session, won, entryWatch, alsoMine, onReleased } = init;
+    const { session, won, entryWatch, onOtherEntry, onReleased } = init;
     this.#session = session;
     this.#entryKey = won.entry.key;
     this.#ownKeys = new OwnKeys(entryWatch, (news) => this.#onNews(news));
@@ -80,7 +80,7 @@ export class Leadership<V = unknown> {
     this.#drain = new Drain(context.clock);
     this.#record = new LeaderRecordWriter(context, spec.keys, won);
     this.#calls = new LeaderCalls(context, session, this);
-    this.#successors = new SuccessorFinder(spec, { key: won.entry.key, incarnation: context.self.incarnation, alsoMine }, this.#calls);
+    this.#successors = new SuccessorFinder(spec, { key: won.entry.key, incarnation: context.self.incarnation, onOtherEntry }, this.#calls);
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
     this.#ownKeys.begin(won.entry);
   }
@@ -159,7 +159,7 @@ export class Leadership<V = unknown> {
    *   `unknown`, read the keys to find out whether the changes were applied.
    */
   async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
-    checkFenced(changes, this.#context.store.capabilities);
+    checkFencedChanges(changes, this.#context.store.capabilities);
     const result = await this.#calls.make((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
     if (result.failed.some(({ index }) => index === 0)) throw this.#endWithError('recordReplaced');

@@ -43,7 +43,7 @@ export interface LeadershipInit {
   /** The watch on its own entry. The leadership takes it over from the campaign, and ends it. */
   readonly entryWatch: KeyWatch;
   /** Called with each other entry of this member that is read in the queue. */
-  readonly alsoMine: (key: Key) => void;
+  readonly onOtherEntry: (key: Key) => void;
   /**
    * Called once, when the release is over: the store holds nothing of the term, or refuses to
    * remove the rest.

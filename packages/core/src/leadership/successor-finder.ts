@@ -36,7 +36,7 @@ interface LeaderInQueue {
   readonly key: Key;
   readonly incarnation: string;
   /** Called with each other entry of its process, which an earlier campaign has left. */
-  readonly alsoMine: (key: Key) => void;
+  readonly onOtherEntry: (key: Key) => void;
 }
 
 /**
@@ -136,8 +136,8 @@ export class SuccessorFinder {
   }
 
   #noted(queue: readonly Entry[]): readonly Entry[] {
-    const { key, incarnation, alsoMine } = this.#leader;
-    for (const entry of queue) if (entry.key !== key && readName(entry.name)?.incarnation === incarnation) alsoMine(entry.key);
+    const { key, incarnation, onOtherEntry } = this.#leader;
+    for (const entry of queue) if (entry.key !== key && readName(entry.name)?.incarnation === incarnation) onOtherEntry(entry.key);
     return queue;
   }
 

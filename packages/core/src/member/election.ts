@@ -357,8 +357,8 @@ export class Election<V = unknown> {
     const { keys, succession } = this.#spec;
     const rules = { keys, succession, termsFromClock: termSource === 'clock', revisionInSwap };
     this.#entries.use(name);
-    const alsoMine = (key: Key): void => this.#entries.seen(key, session);
-    const campaign = { election: this.name, rules, terms: this.#terms, payload: this.#payload(), name, halt, wait, alsoMine };
+    const onOtherEntry = (key: Key): void => this.#entries.seen(key, session);
+    const campaign = { election: this.name, rules, terms: this.#terms, payload: this.#payload(), name, halt, wait, onOtherEntry };
     const runner = new CampaignRunner({ ...this.#context, ...campaign }, session);
     const outcome = await runner.run();
     if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
@@ -382,7 +382,7 @@ export class Election<V = unknown> {
       session,
       won,
       entryWatch,
-      alsoMine: (key) => this.#entries.seen(key, session),
+      onOtherEntry: (key) => this.#entries.seen(key, session),
       onReleased: ({ left }) => {
         this.#entries.discard(name);
         if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);

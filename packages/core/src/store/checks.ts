@@ -59,7 +59,7 @@ export function nameOfKey(key: Key): string {
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION` unless it is a finite number above 0.
  */
-export function checkTime(what: string, ms: unknown): void {
+export function checkDuration(what: string, ms: unknown): void {
   if (typeof ms === 'number' && ms > 0 && ms < Infinity) return;
   throw invalidOption(what, ms, 'a number above 0');
 }
@@ -104,7 +104,7 @@ export function checkCall<O extends CallOptions>(options: O): TimedCall<O> {
     checkKnown('call', options, CALL_OPTIONS);
     return { ...options, timeoutMs: DEFAULT_CALL_TIMEOUT_MS };
   }
-  checkTime('timeoutMs', options.timeoutMs);
+  checkDuration('timeoutMs', options.timeoutMs);
   return options;
 }
 
@@ -139,7 +139,7 @@ const RESERVED = /^(elections|members|groups)(\/|$)/;
  * @throws {TypeError | RangeError} `INVALID_OPTION`
  * @throws {StoreError} `TOO_LARGE` for too many changes.
  */
-export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
+export function checkFencedChanges(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
   checkList(changes);
   for (const change of changes) {
     checkChange(change);
@@ -223,7 +223,7 @@ export function checkLook(look: QueueLook | undefined): void {
 }
 
 /** Returns the first entries, the last entries, or all of a list in the order of creation. */
-export function someOf<T>(all: readonly T[], { first, last }: ListPart): readonly T[] {
+export function partOfList<T>(all: readonly T[], { first, last }: ListPart): readonly T[] {
   if (first !== undefined) return all.slice(0, first);
   return last === undefined ? all : all.slice(Math.max(all.length - last, 0));
 }

@@ -7,10 +7,10 @@ import {
   DEFAULT_CALL_TIMEOUT_MS,
   isUrl,
   nameOfKey,
-  someOf,
+  partOfList,
   urlText,
 } from '../../src/adapter.ts';
-import { checkFenced } from '../../src/store/checks.ts';
+import { checkFencedChanges } from '../../src/store/checks.ts';
 import { World } from '../support/world.ts';
 
 describe('of a list', () => {
@@ -21,7 +21,7 @@ describe('of a list', () => {
     [{ last: 2 }, [2, 3]],
     [{ last: 9 }, [1, 2, 3]],
   ])('%j are %j', (part, some) => {
-    expect(someOf([1, 2, 3], part)).toEqual(some);
+    expect(partOfList([1, 2, 3], part)).toEqual(some);
   });
 
   it.each([{}, { first: 1 }, { last: 1 }, { first: undefined, last: 500 }])('%j may be asked for', (part) => {
@@ -89,7 +89,7 @@ describe('the changes of a swap', () => {
     const { capabilities } = new World().server.connect();
     for (const check of [
       () => Reflect.apply(checkChanges, undefined, [[change]]),
-      () => Reflect.apply(checkFenced, undefined, [[change], capabilities]),
+      () => Reflect.apply(checkFencedChanges, undefined, [[change], capabilities]),
     ])
       expect(check).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(`\\b${field}\\b`) }));
   });

@@ -10,8 +10,8 @@ import {
   checkLook,
   checkEntryKey,
   checkPath,
-  checkTime,
-  someOf,
+  checkDuration,
+  partOfList,
   watchStates,
   withoutValue,
   type WatchController,
@@ -63,7 +63,7 @@ export class SimStore implements api.Store {
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = checkCall(options);
-    checkTime('ttlMs', ttlMs);
+    checkDuration('ttlMs', ttlMs);
     const { minTtlMs, maxTtlMs } = this.capabilities;
     const info = Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs);
     const granted = await this.#calls.run({ operation: 'grantLease' }, () => this.#server.leases.grant(info, this.#owner), call);
@@ -125,7 +125,7 @@ export class SimStore implements api.Store {
     const { state, shape } = this.#server;
     if (look === undefined || shape.looks !== true) return undefined;
     const earlier = state.below(prefix).filter((row) => row.order < order);
-    return { ahead: someOf(earlier, { last: look.last }), found: state.get(look.key) };
+    return { ahead: partOfList(earlier, { last: look.last }), found: state.get(look.key) };
   }
 
   /** A read that need not be fresh returns the state from before the request was sent. */
@@ -145,7 +145,7 @@ export class SimStore implements api.Store {
     const whole = first === undefined && last === undefined;
     const found = await this.#calls.run({ operation: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), call);
     const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
-    const some = someOf(rows, options).map(entryOf);
+    const some = partOfList(rows, options).map(entryOf);
     return values ? some : some.map(withoutValue);
   }
 
