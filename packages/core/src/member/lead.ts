@@ -89,9 +89,9 @@ export async function leadUntilDone<V, T>(
   for (;;) {
     const leadership = await elect();
     const startedMs = clock.monotonic();
-    const done = await workInTerm(context, work, leadership, signal, true);
+    const done = await workInTerm(context, work, leadership, { signal, campaignsAgain: true });
     if (clock.monotonic() - startedMs > timing.ttlMs) backoff.reset();
-    if (done === undefined) continue;
+    if (done === 'termEnded') continue;
     if (!('error' in done)) return done.value;
     if (!isAccepted(context, retry, done.error)) throw done.error;
     // `retry` may abort the signal, or close the member.
@@ -114,8 +114,8 @@ export async function leadOneTerm<V, T>(
 ): Promise<T | undefined> {
   const leadership = await elect();
   if (leadership === undefined) return undefined;
-  const done = await workInTerm(context, work, leadership, signal, false);
-  if (done !== undefined) {
+  const done = await workInTerm(context, work, leadership, { signal, campaignsAgain: false });
+  if (done !== 'termEnded') {
     if ('error' in done) throw done.error;
     return done.value;
   }
@@ -124,23 +124,30 @@ export async function leadOneTerm<V, T>(
   throw leadership.signal.reason;
 }
 
+/** How work is run for one term. */
+interface TermOptions {
+  /** The leader resigns when it aborts. */
+  readonly signal: AbortSignal | undefined;
+  /** Whether the caller campaigns again after `termEnded`. */
+  readonly campaignsAgain: boolean;
+}
+
 /**
- * Runs the work for one term. Undefined if the leadership has ended before the work has returned.
- * `campaignsAgain`: whether the caller then campaigns again.
+ * Runs the work for one term. Resolves with what the work returned or threw if its leadership ended
+ * by a resignation, or with `termEnded` if it ended in another way, such as a loss or a handover.
  */
 async function workInTerm<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   leadership: Leadership<V>,
-  signal: AbortSignal | undefined,
-  campaignsAgain: boolean,
-): Promise<Result<T> | undefined> {
+  { signal, campaignsAgain }: TermOptions,
+): Promise<Result<T> | 'termEnded'> {
   const stop = onAbort(signal, () => void leadership.resignWhenDrained());
   if (!leadership.isValid()) {
     // The leadership ended right after the election: do not start the work.
     await leadership.released;
     stop();
-    return undefined;
+    return 'termEnded';
   }
   // Registered before the work starts, as the work may end the leadership synchronously.
   const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
@@ -171,7 +178,7 @@ async function workInTerm<V, T>(
   });
   if (reason === 'resigned' || reason === 'workFailed') return settled;
   reportFailure(settled, campaignsAgain);
-  return undefined;
+  return 'termEnded';
 }
 
 /** What `beginAfterCampaign` needs of a leadership. Public types do not have its `watch`. */
@@ -197,6 +204,7 @@ function reportWork(telemetry: Telemetry, election: string, term: bigint): void 
   if (telemetry.wants('workStarted')) telemetry.emit('workStarted', { election, term });
 }
 
+/** What the work returned or threw. */
 type Result<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
