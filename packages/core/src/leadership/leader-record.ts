@@ -16,7 +16,6 @@ import {
   readLeader,
   tryRead,
   writeLeader,
-  writtenLeader,
 } from '../protocol/record.ts';
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import { sameBytes } from '../protocol/value-codec.ts';
@@ -106,7 +105,7 @@ export class LeaderRecordWriter {
     const [keys, text, revision] = [this.#keys, this.#termText, this.#termRevision];
     if (text === undefined || this.#revision === undefined || entryRevision === undefined) return undefined;
     return {
-      leaderEntry: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
+      leader: { revision: this.#revision, entry: this.#entryKey },
       termEntry: { key: keys.term, name: 'term', value: toUtf8.encode(text), revision, order: 0n },
       entry: { key: this.#entryKey, revision: entryRevision },
     };
@@ -154,8 +153,8 @@ export class LeaderRecordWriter {
   }
 
   #recordOf(payload: Payload): LeaderRecord {
-    const publication = this.#publications === 0 ? undefined : this.#publications;
-    return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload, previous: this.#previous, publication };
+    const [entry, previous, publication] = [this.#entryKey, this.#previous, this.#publications];
+    return { term: this.#term, ...this.#context.self, entry, payload, previous, publication };
   }
 
   async #untilCertain(put: Uint8Array, { call, signal }: PublishCall): Promise<PublishOutcome> {

@@ -11,7 +11,15 @@ import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readTerm, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
-import { handoverInOne, handoverInTwo, isRecordOf, isTermOf, releaseChanges, type Remains, type Won } from '../protocol/transactions.ts';
+import {
+  handoverInOne,
+  handoverInTwo,
+  isTermOf,
+  releaseChanges,
+  remainingLeader,
+  type Remains,
+  type Won,
+} from '../protocol/transactions.ts';
 import type { Change, Key } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import type { LeaderRecordContext } from './leader-record.ts';
@@ -137,11 +145,11 @@ async function handOver(
   known: Remains | undefined,
 ): Promise<ReleaseEvent> {
   const { store, keys, entryKey } = context;
-  const { leaderEntry, termEntry, entry } = known ?? (await read(context));
-  if (leaderEntry === undefined || termEntry === undefined || entry === undefined) return { type: 'notSwapped' };
-  if (!isRecordOf(leaderEntry, entryKey) || readTerm(termEntry).entry !== entryKey) return { type: 'notSwapped' };
+  const { leader, termEntry, entry } = known ?? (await read(context));
+  if (leader === undefined || termEntry === undefined || entry === undefined) return { type: 'notSwapped' };
+  if (leader.entry !== entryKey || readTerm(termEntry).entry !== entryKey) return { type: 'notSwapped' };
   // The record of the term says `handover` if a member that closes has found a successor.
-  const handover = { keys, leaderEntry, termEntry, entry, successor, reason: reason === 'memberClosed' ? 'handover' : reason };
+  const handover = { keys, leader, termEntry, entry, successor, reason: reason === 'memberClosed' ? 'handover' : reason };
   const { lease } = successor.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
@@ -165,5 +173,5 @@ async function check(context: ReleaseContext, successor: Successor): Promise<Rel
 async function read(context: ReleaseContext): Promise<Remains> {
   const { store, keys, entryKey } = context;
   const [termEntry, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(entryKey, context.session.call)]);
-  return { termEntry, entry, leaderEntry: await store.read(keys.leader, context.session.call) };
+  return { termEntry, entry, leader: remainingLeader(await store.read(keys.leader, context.session.call)) };
 }

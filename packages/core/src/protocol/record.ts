@@ -8,7 +8,7 @@
 import { IncumbentError } from '../base/errors.ts';
 import { MAX_VALUE_DEPTH, nestsDeeperThan } from '../base/json.ts';
 import { isName } from '../base/validate.ts';
-import type { Entry, Key, Revision } from '../store/contract.ts';
+import type { Entry, Key } from '../store/contract.ts';
 import { highestTerm, MAX_TERM } from './terms.ts';
 
 const FORMAT = 1;
@@ -202,30 +202,8 @@ export function previousOf({ term, memberId, ended }: TermRecord, reason: string
   return isName(memberId) ? { term, memberId, reason: isName(reason) ? reason : 'unknown' } : undefined;
 }
 
-/** The records of entries that {@link writtenLeader} made. */
-const written = new WeakMap<Entry, LeaderRecord>();
-
-/**
- * An entry with a record that this process has written. It is encoded only if its `value` is read.
- */
-export function writtenLeader(key: Key, revision: Revision, record: LeaderRecord): Entry {
-  const entry = {
-    key,
-    name: 'leader',
-    get value() {
-      return writeLeader(record);
-    },
-    revision,
-    order: 0n,
-  };
-  written.set(entry, record);
-  return entry;
-}
-
 /** Decodes the key `leader`, on every call: the caller may change the value in the result. */
 export function readLeader(entry: Entry): LeaderRecord {
-  const own = written.get(entry);
-  if (own !== undefined) return own;
   const json = open(entry);
   const [previous, { publication }] = [readPrevious(json['previous']), json];
   return {

@@ -106,11 +106,24 @@ export function claimChanges(
 /** The part of an entry that its deletion needs. */
 type OwnEntry = Pick<Entry, 'key' | 'revision'>;
 
+/** The part of the leader's record that its deletion or replacement needs. */
+export interface RemainingLeader {
+  readonly revision: Revision;
+  /** The key of its leader's entry in the queue, which identifies the record. */
+  readonly entry: Key;
+}
+
+/** Reads what remains of the leader's record. Undefined if it is absent or unreadable. */
+export function remainingLeader(record: Entry | undefined): RemainingLeader | undefined {
+  const leader = tryRead(readLeader, record);
+  return record && leader && { revision: record.revision, entry: leader.entry };
+}
+
 /** The facts of a handover. */
 export interface Handover {
   readonly keys: ElectionKeys;
   /** The leader's record, its term and its entry in the queue, as the store holds them. */
-  readonly leaderEntry: Entry;
+  readonly leader: RemainingLeader;
   readonly termEntry: Entry;
   readonly entry: OwnEntry;
   readonly successor: Successor;
@@ -123,7 +136,7 @@ export interface Handover {
  * successor's own lease. The key `leader` is never absent.
  */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
-  const { keys, leaderEntry, termEntry, successor } = handover;
+  const { keys, leader, termEntry, successor } = handover;
   const { payload, termFloor, seenTerm } = readCandidate(successor.entry);
   const lastTerm = readTerm(termEntry);
   const term = termAfter(highestTerm(lastIssued(lastTerm, seenTerm), termFloor));
@@ -131,7 +144,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { memberId, incarnation, nobodyAhead } = successor;
   const record = { term, memberId, incarnation, entry: successor.entry.key };
   return [
-    { key: keys.leader, expect: leaderEntry.revision, put: writeLeader({ ...record, payload, previous }), lease },
+    { key: keys.leader, expect: leader.revision, put: writeLeader({ ...record, payload, previous }), lease },
     { key: keys.term, expect: termEntry.revision, put: writeTerm({ ...record, nobodyAhead }, lastTerm) },
     ...leave(handover, writeElected(successor.entry, term, previous)),
   ];
@@ -142,11 +155,11 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
  * successor then claims, while the other candidates hold back.
  */
 export function handoverInTwo(handover: Handover): Change[] {
-  const { keys, leaderEntry, termEntry, successor } = handover;
+  const { keys, leader, termEntry, successor } = handover;
   const lastTerm = readTerm(termEntry);
   const ended: TermEnd = { reason: handover.reason, successor: successor.entry.key, nobodyAhead: successor.nobodyAhead };
   return [
-    { key: keys.leader, expect: leaderEntry.revision, delete: true },
+    { key: keys.leader, expect: leader.revision, delete: true },
     { key: keys.term, expect: termEntry.revision, put: writeTerm({ ...lastTerm, ended }, lastTerm) },
     ...leave(handover, writeHandoverTerm(successor.entry, lastTerm.term)),
   ];
@@ -165,7 +178,7 @@ function leave({ entry, successor }: Handover, mark: Uint8Array): Change[] {
 
 /** The keys of a campaign or leadership that the store still holds. */
 export interface Remains {
-  readonly leaderEntry: Entry | undefined;
+  readonly leader: RemainingLeader | undefined;
   readonly termEntry: Entry | undefined;
   readonly entry: OwnEntry | undefined;
 }
@@ -177,8 +190,8 @@ export interface Remains {
  * (ZooKeeper), the revision of the record alone proves nothing.
  */
 export function releaseChanges(keys: ElectionKeys, entryKey: Key, remains: Remains, ended: TermEnd): Change[] {
-  const { leaderEntry, termEntry, entry } = remains;
-  const ownRecord = isRecordOf(leaderEntry, entryKey) ? leaderEntry : undefined;
+  const { leader, termEntry, entry } = remains;
+  const ownRecord = leader?.entry === entryKey ? leader : undefined;
   if (ownRecord === undefined && entry === undefined) return [];
   const changes: Change[] = termEntry === undefined ? [] : [endTerm(keys.term, termEntry, entryKey, ended)];
   if (ownRecord !== undefined) changes.push({ key: keys.leader, expect: ownRecord.revision, delete: true });

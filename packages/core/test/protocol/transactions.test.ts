@@ -10,6 +10,7 @@ import {
   handoverInTwo,
   isRecordOf,
   releaseChanges,
+  remainingLeader,
 } from '../../src/protocol/transactions.ts';
 import { keys, leaderOf, queued, termOf } from '../support/candidates.ts';
 import { entryOf } from '../support/entries.ts';
@@ -82,15 +83,15 @@ describe('a claim', () => {
 });
 
 describe('a handover', () => {
-  const leaderEntry = leaderOf(4n, me);
+  const leader = { revision: leaderOf(4n, me).revision, entry: me.key };
   const termEntry = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
   const successor = { entry: other, memberId: 'other', incarnation: 'j', nobodyAhead: true };
-  const handover: Handover = { keys, leaderEntry, termEntry, entry: me, successor, reason: 'handover' };
+  const handover: Handover = { keys, leader, termEntry, entry: me, successor, reason: 'handover' };
 
   it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {
     const changes = handoverInOne(handover, 'lease-other');
     expect(kinds(changes)).toEqual([
-      `put ${keys.leader} at ${leaderEntry.revision}`,
+      `put ${keys.leader} at ${leader.revision}`,
       `put ${keys.term} at ${termEntry.revision}`,
       `put ${other.key} at ${other.revision}`,
       `delete ${me.key} at ${me.revision}`,
@@ -138,7 +139,7 @@ describe('a handover', () => {
   it('in two steps ends the term, names the successor and tells it', () => {
     const changes = handoverInTwo(handover);
     expect(kinds(changes)).toEqual([
-      `delete ${keys.leader} at ${leaderEntry.revision}`,
+      `delete ${keys.leader} at ${leader.revision}`,
       `put ${keys.term} at ${termEntry.revision}`,
       `put ${other.key} at ${other.revision}`,
       `delete ${me.key} at ${me.revision}`,
@@ -155,43 +156,41 @@ describe('a handover', () => {
 });
 
 describe('a release', () => {
-  const [leaderEntry, termEntry] = [leaderOf(4n, me), termOf(4n, me)];
+  const termEntry = termOf(4n, me);
+  const leader = { revision: leaderOf(4n, me).revision, entry: me.key };
+  const others = remainingLeader(leaderOf(5n, other));
   const ended = { reason: 'resigned' };
 
   it('takes the record, the entry and the term together, and says why', () => {
-    const changes = releaseChanges(keys, me.key, { leaderEntry, termEntry, entry: me }, ended);
+    const changes = releaseChanges(keys, me.key, { leader, termEntry, entry: me }, ended);
     expect(kinds(changes)).toEqual([
       `put ${keys.term} at ${termEntry.revision}`,
-      `delete ${keys.leader} at ${leaderEntry.revision}`,
+      `delete ${keys.leader} at ${leader.revision}`,
       `delete ${me.key} at ${me.revision}`,
     ]);
     expect(readTerm(written(changes[0]))).toMatchObject({ term: 4n, ended });
   });
 
   it.each([
-    ['nothing where nothing is left', { leaderEntry: undefined, termEntry, entry: undefined }, []],
-    [
-      "another's record is left alone",
-      { leaderEntry: leaderOf(5n, other), termEntry: termOf(5n, other), entry: me },
-      ['check term', 'delete me'],
-    ],
-    ["another's record, and no entry", { leaderEntry: leaderOf(5n, other), termEntry: termOf(5n, other), entry: undefined }, []],
+    ['nothing where nothing is left', { leader: undefined, termEntry, entry: undefined }, []],
+    ["another's record is left alone", { leader: others, termEntry: termOf(5n, other), entry: me }, ['check term', 'delete me']],
+    ["another's record, and no entry", { leader: others, termEntry: termOf(5n, other), entry: undefined }, []],
     [
       'a record that cannot be read is left alone',
-      { leaderEntry: entryOf(keys.leader, 'hello'), termEntry, entry: me },
+      { leader: remainingLeader(entryOf(keys.leader, 'hello')), termEntry, entry: me },
       ['put term', 'delete me'],
     ],
     [
       'a term that cannot be read is only checked',
-      { leaderEntry, termEntry: entryOf(keys.term, 'hello'), entry: me },
+      { leader, termEntry: entryOf(keys.term, 'hello'), entry: me },
       ['check term', 'delete leader', 'delete me'],
     ],
     [
       'a term that has ended is not ended again',
-      { leaderEntry, termEntry: termOf(4n, me, { reason: 'handover' }), entry: me },
+      { leader, termEntry: termOf(4n, me, { reason: 'handover' }), entry: me },
       ['check term', 'delete leader', 'delete me'],
     ],
-    ['without a term the record goes nevertheless', { leaderEntry, termEntry: undefined, entry: me }, ['delete leader', 'delete me']],
+    ['without a term the record goes nevertheless', { leader, termEntry: undefined, entry: me }, ['delete leader', 'delete me']],
   ])('%s', (_, remains, then) => {
     const short = kinds(releaseChanges(keys, me.key, remains, ended)).map((kind) =>
       kind

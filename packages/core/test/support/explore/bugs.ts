@@ -228,9 +228,9 @@ const ends: readonly Bug[] = [
     {
       releaseChanges: (keys, entryKey, remains, ended) => {
         const right = real.releaseChanges(keys, entryKey, remains, ended);
-        const { leaderEntry } = remains;
-        if (leaderEntry === undefined || right.some(({ key }) => key === leaderEntry.key)) return right;
-        return [...right, { key: leaderEntry.key, expect: leaderEntry.revision, delete: true }];
+        const { leader } = remains;
+        if (leader === undefined || right.some(({ key }) => key === keys.leader)) return right;
+        return [...right, { key: keys.leader, expect: leader.revision, delete: true }];
       },
     },
   ),

@@ -8,9 +8,9 @@ import { initialState } from '../../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import type { ChosenSuccessor, LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
-import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
+import { readTerm, writeCandidate } from '../../../src/protocol/record.ts';
 import { type Successor, successorAmong, writeName } from '../../../src/protocol/succession.ts';
-import { isRecordOf, type Remains } from '../../../src/protocol/transactions.ts';
+import { isRecordOf, remainingLeader, type Remains } from '../../../src/protocol/transactions.ts';
 import { type Machine, olderThan } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 
@@ -121,7 +121,10 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
         { ...person, call: { type: 'readRemainingLeader', termEntry: shelf.read(keys.term), entry: shelf.read(person.entryKey) } },
       ];
     case 'readRemainingLeader':
-      return [shelf, remainsRead(person, { termEntry: call.termEntry, entry: call.entry, leaderEntry: shelf.read(keys.leader) }, setting)];
+      return [
+        shelf,
+        remainsRead(person, { termEntry: call.termEntry, entry: call.entry, leader: remainingLeader(shelf.read(keys.leader)) }, setting),
+      ];
     case 'findNext':
       return [shelf, receiveRelease(person, { type: 'looked', successor: nextInLine(person, shelf, setting) }, setting)];
     case 'readSuccessor':
@@ -241,13 +244,12 @@ export function ends(person: Person, reason: LeadershipEndReason, chosen: Chosen
 }
 
 /** The keys that it knows without a read, if its leadership was not lost. */
-function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Remains | undefined {
+function knownRemains({ state }: Person, { rules: { keys } }: Setting): Remains | undefined {
   if (state?.phase !== 'elected' || state.won.termValue === undefined) return undefined;
-  const { term, entry, termValue, leaderRevision, termRevision } = state.won;
+  const { entry, termValue, leaderRevision, termRevision } = state.won;
   if (leaderRevision === undefined) return undefined;
-  const record = { term, memberId: id, incarnation: id, entry: entry.key, payload: undefined };
   return {
-    leaderEntry: writtenLeader(keys.leader, leaderRevision, record),
+    leader: { revision: leaderRevision, entry: entry.key },
     termEntry: { key: keys.term, name: 'term', value: termValue, revision: termRevision, order: 0n },
     entry,
   };
@@ -291,13 +293,13 @@ function remainsRead(person: Person, remains: Remains, setting: Setting): Person
 
 function handover(
   entryKey: Key,
-  { leaderEntry, termEntry, entry }: Remains,
+  { leader, termEntry, entry }: Remains,
   { successor, reason }: ChosenSuccessor & { readonly reason: string },
   { machine, rules: { keys }, inOne }: Setting,
 ): readonly Change[] | undefined {
-  if (leaderEntry === undefined || termEntry === undefined || entry === undefined) return undefined;
-  if (!isRecordOf(leaderEntry, entryKey) || readTerm(termEntry).entry !== entryKey) return undefined;
-  const parts = { keys, leaderEntry, termEntry, entry, successor, reason };
+  if (leader === undefined || termEntry === undefined || entry === undefined) return undefined;
+  if (leader.entry !== entryKey || readTerm(termEntry).entry !== entryKey) return undefined;
+  const parts = { keys, leader, termEntry, entry, successor, reason };
   return inOne ? machine.handoverInOne(parts, leaseOf(successor.memberId)) : machine.handoverInTwo(parts);
 }
 

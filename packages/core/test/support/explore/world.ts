@@ -1,9 +1,9 @@
 /** All possible next steps of a state, and the invariants that must hold in each state. */
 
 import type { Entry } from '../../../src/index.ts';
-import { changeCandidate, readCandidate, readLeader, readTerm, type TermRecord, writeRequest } from '../../../src/protocol/record.ts';
+import { changeCandidate, readCandidate, readTerm, type TermRecord, writeRequest } from '../../../src/protocol/record.ts';
 import { inSuccession, readName, type Successor } from '../../../src/protocol/succession.ts';
-import { isRecordOf, type Won } from '../../../src/protocol/transactions.ts';
+import { isRecordOf, remainingLeader, type Won } from '../../../src/protocol/transactions.ts';
 import { type Budget, keyOf, type Late, type Model, replace, spend } from './model.ts';
 import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
@@ -147,14 +147,14 @@ export class Rules {
   #cleanUp(model: Model): Model | undefined {
     const { machine, rules } = this.#setting;
     const { keys } = rules;
-    const leaderEntry = model.shelf.read(keys.leader);
+    const leader = remainingLeader(model.shelf.read(keys.leader));
     const found = model.shelf.list(keys.candidates).map(({ key }) => key);
-    for (const key of leaderEntry === undefined ? found : [...found, readLeader(leaderEntry).entry]) {
+    for (const key of leader === undefined ? found : [...found, leader.entry]) {
       const [name = ''] = key.split('/').slice(-1);
       const owner = model.people.find(({ id }) => id === readName(name)?.memberId);
       const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === name;
       if (campaigns || owner?.enqueueUnknown.includes(name) !== true) continue;
-      const remains = { leaderEntry, termEntry: model.shelf.read(keys.term), entry: model.shelf.read(key) };
+      const remains = { leader, termEntry: model.shelf.read(keys.term), entry: model.shelf.read(key) };
       const [shelf] = model.shelf.swap(machine.releaseChanges(keys, key, remains, { reason: 'abandoned' }));
       return { ...model, shelf };
     }

@@ -21,8 +21,8 @@ export const ends: readonly Mutant[] = [
     'deletesAnyRecord',
     "a release deletes whatever record is there, another's too",
     'core/src/protocol/transactions.ts',
-    'const ownRecord = isRecordOf(leaderEntry, entryKey) ? leaderEntry : undefined;',
-    'const ownRecord = leaderEntry;',
+    'const ownRecord = leader?.entry === entryKey ? leader : undefined;',
+    'const ownRecord = leader;',
   ),
   mutant(
     'unguardedSwap',
