@@ -199,7 +199,7 @@ export class Election<V = unknown> {
   }
 
   /** @internal Resolves when no campaign of this election has anything under way. */
-  async close(): Promise<void> {
+  async campaignsEnded(): Promise<void> {
     await this.#lastCampaign;
   }
 

@@ -106,12 +106,6 @@ function hostOf(host: unknown): { readonly host?: string } {
 /** The longest name of the Domain Name System has 253 characters. */
 const MAX_HOST = 255;
 
-/** An election or a group, whatever its values are. */
-interface ElectionOrGroup {
-  /** Resolves when nothing is under way. A group leaves first. The closing member calls it. */
-  close(): Promise<void>;
-}
-
 /** The keys bound to the lease: an election's entry and the leader's record, a group's one key. */
 const KEYS = { election: 2, group: 1 };
 
@@ -140,8 +134,9 @@ export class Member {
   readonly #reaper: ReaperMemberHandle | undefined;
   readonly #renewer: RenewerMemberHandle | undefined;
   readonly #closing = new AbortController();
-  readonly #elections = new Map<string, ElectionOrGroup>();
-  readonly #groups = new Map<string, ElectionOrGroup>();
+  /** What the closing member calls of its elections and groups, whatever their values are. */
+  readonly #elections = new Map<string, Pick<Election, 'campaignsEnded'>>();
+  readonly #groups = new Map<string, Pick<Group, 'close'>>();
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
   /** Ends the `keepAlive` of the leaderships. Undefined if there are none. */
   #letGo: Cancel | undefined;
@@ -318,8 +313,9 @@ export class Member {
     this.#rebalancer.close();
     this.#lookups.close();
     await this.#within(untilEnded, Promise.all([...this.#leaderships.keys()].map(end)));
-    const parts = [...this.#elections.values(), ...this.#groups.values()];
-    await this.#within(untilEnded, Promise.all(parts.map((part) => part.close())));
+    const campaignsEnded = [...this.#elections.values()].map((election) => election.campaignsEnded());
+    const groupsLeft = [...this.#groups.values()].map((group) => group.close());
+    await this.#within(untilEnded, Promise.all([...campaignsEnded, ...groupsLeft]));
     await this.#within(untilEnded, this.#orphanCleaner.close());
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();
@@ -367,12 +363,7 @@ export class Member {
  * Returns the election or group with this name, and creates it on first use. The caller vouches for
  * its type.
  */
-function findOrMake<T extends ElectionOrGroup>(
-  made: Map<string, ElectionOrGroup>,
-  name: string,
-  options: object | undefined,
-  make: () => T,
-): T {
+function findOrMake<A, T extends A>(made: Map<string, A>, name: string, options: object | undefined, make: () => T): T {
   const before = made.get(name);
   if (before === undefined) {
     const fresh = make();
@@ -380,9 +371,9 @@ function findOrMake<T extends ElectionOrGroup>(
     return fresh;
   }
   if (options !== undefined) throw invalidOption('options', options, `left out: "${name}" was made before, with its own`);
-  assumeSameType<T>(before);
+  assumeSameType<A, T>(before);
   return before;
 }
 
 /** Only tells the compiler the type. */
-function assumeSameType<T extends ElectionOrGroup>(_part: ElectionOrGroup): asserts _part is T {}
+function assumeSameType<A, T extends A>(_part: A): asserts _part is T {}
