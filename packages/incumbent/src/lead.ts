@@ -2,7 +2,7 @@
 
 import type { ElectionOptions, LeadOptions, Leadership, StopSignal } from '@incumbent/core';
 import { checkFunction, checkName, checkSignal, endByDefault, invalidSecret, isStore } from '@incumbent/core/adapter';
-import { Member, type MemberOptions } from './member.ts';
+import { Member, memberOptionNames, type MemberOptions } from './member.ts';
 import { openStore, type OpenStoreOptions, type StoreOpener } from './open-store.ts';
 import { checkStopOn, stopOnSignals } from './stop-on.ts';
 
@@ -19,10 +19,10 @@ export interface LeadUrlOptions<V = unknown> extends OpenStoreOptions, MemberOpt
   readonly stopOn?: readonly StopSignal[] | undefined;
 }
 
-type Owner = 'openStore' | 'Member' | 'election' | 'lead';
+type Owner = 'openStore' | 'election' | 'lead';
 
-/** The calls that get each option. */
-const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
+/** The calls that get each option that is not one of the member's. */
+const owners: Readonly<Record<Exclude<keyof LeadUrlOptions, keyof MemberOptions>, readonly Owner[]>> = {
   waitMs: ['openStore'],
   onRetry: ['openStore'],
   signal: ['openStore', 'lead'],
@@ -37,23 +37,6 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
   onEnded: ['election'],
   parse: ['election'],
   codec: ['election'],
-  memberId: ['Member'],
-  onDuplicate: ['Member'],
-  host: ['Member'],
-  rebalanceEveryMs: ['Member'],
-  reaper: ['Member'],
-  renewIn: ['Member'],
-  maxBlockedMs: ['Member'],
-  logger: ['Member'],
-  clock: ['Member'],
-  random: ['Member'],
-  ttlMs: ['Member'],
-  renewEveryMs: ['Member'],
-  retryEveryMs: ['Member'],
-  callTimeoutMs: ['Member'],
-  drainMs: ['Member'],
-  clockErrorRatio: ['Member'],
-  successorClaimTimeoutMs: ['Member'],
 };
 
 /**
@@ -80,18 +63,18 @@ export async function lead<T, V = unknown>(
   checkFunction('work', work);
   checkSignal(
     options,
-    Object.keys(owners).filter((name) => name !== 'signal'),
+    [...Object.keys(owners), ...memberOptionNames].filter((name) => name !== 'signal'),
   );
   const { stopOn = ['SIGTERM', 'SIGINT'] } = options;
   checkStopOn(stopOn);
   if (isStore(url)) throw invalidSecret('url', url, WITH_OPEN_STORE, 'an open store');
   if (stopOn.length > 0) endByDefault(stopOn);
-  const store = await openStore(url, optionsOf('openStore', options));
+  const store = await openStore(url, pick(options, namesOf('openStore')));
   try {
-    const member = new Member(store, optionsOf('Member', options));
+    const member = new Member(store, pick(options, memberOptionNames));
     try {
       stopOnSignals(member, stopOn);
-      return await member.election(election, optionsOf('election', options)).lead(work, optionsOf('lead', options));
+      return await member.election(election, pick(options, namesOf('election'))).lead(work, pick(options, namesOf('lead')));
     } finally {
       await member.close();
     }
@@ -102,8 +85,12 @@ export async function lead<T, V = unknown>(
 
 const WITH_OPEN_STORE = 'a URL, or a function that opens a store. With an open store, call new Member(store).election(name).lead(work)';
 
-/** The options that this call gets. */
-function optionsOf<V>(owner: Owner, options: LeadUrlOptions<V>): LeadUrlOptions<V> {
-  const names = new Set(Object.entries(owners).flatMap(([name, calls]) => (calls.includes(owner) ? [name] : [])));
-  return Object.fromEntries(Object.entries(options).filter(([name]) => names.has(name)));
+/** The names of the options that this call gets. */
+function namesOf(owner: Owner): readonly string[] {
+  return Object.entries(owners).flatMap(([name, calls]) => (calls.includes(owner) ? [name] : []));
+}
+
+/** The options with these names. */
+function pick<V>(options: LeadUrlOptions<V>, names: readonly string[]): LeadUrlOptions<V> {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)));
 }

@@ -4,7 +4,7 @@ import type { ElectionOptions, Leadership, SignalOptions, StopSignal, Store } fr
 import { systemClock } from '@incumbent/core';
 import { checkFunction, checkName, checkNumber, checkSignal, onAbort } from '@incumbent/core/adapter';
 import { lockMembers } from './lock-members.ts';
-import { Member, type MemberOptions } from './member.ts';
+import { Member, memberOptionNames, type MemberOptions } from './member.ts';
 import { checkStopOn, stopOnSignals } from './stop-on.ts';
 
 /** The lock that the work holds. */
@@ -45,25 +45,23 @@ export interface LockOptions
   readonly stopOn?: readonly StopSignal[] | undefined;
 }
 
-/** The names of the options besides `signal`. */
-const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
+/** The options of a lock that are not those of its member, besides `signal`. */
+const ownOptions: Readonly<Record<Exclude<keyof LockOptions, keyof MemberOptions | 'signal'>, true>> = {
   acquireTimeoutMs: true,
   stopOn: true,
   acceptWeakStore: true,
-  ttlMs: true,
-  renewEveryMs: true,
-  retryEveryMs: true,
-  callTimeoutMs: true,
-  drainMs: true,
-  clockErrorRatio: true,
-  successorClaimTimeoutMs: true,
-  reaper: true,
-  renewIn: true,
-  maxBlockedMs: true,
-  logger: true,
-  clock: true,
-  random: true,
 };
+
+/** The options of a member that a lock does not have. */
+const leftOut: Readonly<Record<Exclude<keyof MemberOptions, keyof LockOptions>, true>> = {
+  memberId: true,
+  onDuplicate: true,
+  host: true,
+  rebalanceEveryMs: true,
+};
+
+/** The names of the options besides `signal`. */
+const names = [...Object.keys(ownOptions), ...memberOptionNames.filter((name) => !Object.hasOwn(leftOut, name))];
 
 /**
  * Waits for the lock, runs `work(lock)` while it holds the lock, releases it, and resolves with
@@ -87,7 +85,7 @@ const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
 export async function withLock<T>(store: Store, key: string, work: (lock: Lock) => Promise<T> | T, options: LockOptions = {}): Promise<T> {
   checkName('key', key);
   checkFunction('work', work);
-  const signal = checkSignal(options, Object.keys(names));
+  const signal = checkSignal(options, names);
   const { acquireTimeoutMs, acceptWeakStore, stopOn = [], signal: _signal, ...memberOptions } = options;
   checkStopOn(stopOn);
   const timeoutMs = checkNumber('acquireTimeoutMs', acquireTimeoutMs, Infinity, { min: 1, max: 86_400_000 });
