@@ -56,8 +56,12 @@ export async function clientGoProgram(): Promise<Program> {
 
 /** The Go libraries that `golang-etcd-server-dev` depends on, according to Debian. */
 async function goPackages(): Promise<string> {
-  const plan = await run('apt-get', ['install', '--simulate', '--no-install-recommends', 'golang-go', 'golang-etcd-server-dev']);
+  const wanted = ['golang-go', 'golang-etcd-server-dev'];
+  const plan = await run('apt-get', ['install', '--simulate', '--no-install-recommends', ...wanted]);
   const names = plan.split('\n').flatMap((line) => /^Inst (golang-\S+)/.exec(line)?.[1] ?? []);
+  const unplanned = wanted.filter((name) => !names.includes(name));
+  // Without their files, the folder in the cache would stay incomplete.
+  if (unplanned.length > 0) throw new Error(`apt plans no installation of ${unplanned.join(' or ')}: it may be installed already`);
   return unpackedPackages({ names, as: 'go-etcd' });
 }
 
