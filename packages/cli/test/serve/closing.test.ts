@@ -1,26 +1,19 @@
 /** What a sidecar accepts while it closes: its clients stop their work, and nobody begins. */
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 
-import type { ApiServer } from '../../src/serve/http/server.ts';
 import type { Sidecar } from '../../src/serve/sidecar.ts';
-import { ApiClient, errorOf } from './api-client.ts';
-import { startApi } from './api-server.ts';
-import { SidecarWorld } from './world.ts';
+import { type ApiClient, errorOf } from './api-client.ts';
+import { startApiWorld } from './api-world.ts';
+import type { SidecarWorld } from './world.ts';
 
 let world: SidecarWorld;
 let sidecar: Sidecar;
-let server: ApiServer;
 let api: ApiClient;
 beforeEach(async () => {
-  world = new SidecarWorld();
-  sidecar = world.sidecar('s1');
-  server = await startApi(() => sidecar);
-  api = new ApiClient(server.url);
-});
-afterEach(async () => {
-  await server.close();
-  await world[Symbol.asyncDispose]();
+  const served = await startApiWorld();
+  ({ world, sidecar, api } = served);
+  return () => served[Symbol.asyncDispose]();
 });
 
 it('refuses new candidacies and memberships, also in an election and a group that it takes part in', async () => {

@@ -1,30 +1,23 @@
 /** What `PUT` changes of a candidacy and of a membership: over real HTTP, in simulated time. */
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import type { Candidacy } from '../../src/serve/candidacy.ts';
-import type { ApiServer } from '../../src/serve/http/server.ts';
 import type { Sidecar } from '../../src/serve/sidecar.ts';
-import { ApiClient } from './api-client.ts';
-import { startApi } from './api-server.ts';
-import { SidecarWorld } from './world.ts';
+import type { ApiClient } from './api-client.ts';
+import { startApiWorld } from './api-world.ts';
+import type { SidecarWorld } from './world.ts';
 
 const CANDIDACY = '/elections/e/candidacies/a';
 const MEMBERSHIP = '/groups/g/membership';
 
 let world: SidecarWorld;
 let sidecar: Sidecar;
-let server: ApiServer;
 let api: ApiClient;
 beforeEach(async () => {
-  world = new SidecarWorld();
-  sidecar = world.sidecar('s1');
-  server = await startApi(() => sidecar);
-  api = new ApiClient(server.url);
-});
-afterEach(async () => {
-  await server.close();
-  await world[Symbol.asyncDispose]();
+  const served = await startApiWorld();
+  ({ world, sidecar, api } = served);
+  return () => served[Symbol.asyncDispose]();
 });
 
 /** Sends `PUT` without a secret, then once for each of the changes. Returns the last answer. */
