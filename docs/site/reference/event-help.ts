@@ -100,8 +100,8 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   notified: {
     meaning:
       'A waiting candidate has seen the first news that may elect it: the entry ahead or the ' +
-      "leader's record is gone, the term has ended, a handover has named it, or those ahead have " +
-      'not claimed in time.',
+      "leader's record is gone, the term has ended, a handover or an operator has changed its " +
+      'entry, or those ahead have not claimed in time.',
     remedy: 'None.',
     fields:
       '`election`, `behind`, `why` (`aheadGone`, `termEnded`, `leaderGone`, `handedOver` or ' +

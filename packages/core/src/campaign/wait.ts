@@ -194,6 +194,7 @@ export class CandidateWait {
   #takeEntry(present: Entry | undefined): void {
     const event = changeOf(present, this.#entry);
     if (event === undefined) return;
+    // An operator may have changed the entry instead. That is rare, and is reported alike.
     if (event.type === 'entryChanged') this.#notified('handedOver');
     this.#ownEvent = event;
     this.#judge();
