@@ -1,5 +1,5 @@
 /**
- * Tests each checker except two leaders, liveness and telemetry pairs on made-up histories: what it
+ * Tests each checker except two leaders, liveness, telemetry pairs and requests on made-up histories: what it
  * must find, and what it must not.
  */
 

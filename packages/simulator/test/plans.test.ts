@@ -34,6 +34,18 @@ function isUnnoticed(plan: Plan, { when: jump, target }: SetBack, { when: sleep,
   return awayMs < 0.2 * ttlMs || mayStand(plan, target, Math.min(fromMs, jump.atMs), Math.max(toMs, jump.atMs));
 }
 
+describe.each(['stormy', 'adversarial', 'reaped', 'blocked', 'operator'])('a plan of %s', (profile) => {
+  it('has requests of an operator in some seeds, and the same other faults in all', () => {
+    const isRequest = ({ kind }: Fault): boolean => kind === 'requestStepDown' || kind === 'requestHandover';
+    const plans = Array.from({ length: 100 }, (_, seed) => profileOf(profile).plan(seed));
+    const asked = plans.filter(({ faults }) => faults.some(isRequest));
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.length).toBeLessThan(95);
+    // Requests come last, so that they do not change what is drawn for the other faults.
+    for (const { faults } of asked) expect(faults.slice(faults.findIndex(isRequest)).every(isRequest)).toBe(true);
+  });
+});
+
 describe.each(['stormy', 'adversarial'])('a plan of %s', (profile) => {
   const plans = Array.from({ length: 1_000 }, (_, seed) => profileOf(profile).plan(seed));
 

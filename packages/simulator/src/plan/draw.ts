@@ -88,9 +88,23 @@ const drawn: { readonly [K in FaultKind]: (about: Draw) => Extract<FaultAction, 
   hungCandidate: (about) => ({ kind: 'hungCandidate', durationMs: 4 * lastingMs(about) }),
   deleteKey: ({ random }) => ({ kind: 'deleteKey', which: random.pick(['leader', 'waiting', 'member', 'group']), nth: random.below(8) }),
   deleteEntry: () => ({ kind: 'deleteEntry' }),
+  requestStepDown: (about) => ({ kind: 'requestStepDown', ...drawRequest(about) }),
+  requestHandover: (about) => ({ kind: 'requestHandover', ...drawRequest(about), ...drawWish(about) }),
   endLease: ({ target }) => ({ kind: 'endLease', target, by: 'operator' }),
   wipe: () => ({ kind: 'wipe' }),
 };
+
+function drawRequest({
+  random,
+  shape: { ttlMs },
+}: Draw): Pick<Extract<FaultAction, { kind: 'requestStepDown' }>, 'delayMs' | 'lostReplies'> {
+  return { delayMs: random.below(random.pick([1, 50, ttlMs, 2 * ttlMs])), lostReplies: random.pick([0, 0, 1]) };
+}
+
+function drawWish({ random, shape: { ttlMs } }: Draw): Pick<Extract<FaultAction, { kind: 'requestHandover' }>, 'nth' | 'withdrawnAfterMs'> {
+  const nth = random.below(8);
+  return random.chance(1 / 4) ? { nth, withdrawnAfterMs: random.below(random.pick([50, ttlMs])) } : { nth };
+}
 
 function sleeper({ random, sleepers, target, anyClocks }: Draw): Target {
   return anyClocks || sleepers.length === 0 ? target : random.pick(sleepers);

@@ -51,6 +51,12 @@ export type Target = string;
 type Lasting = { readonly target: Target; readonly durationMs: number };
 
 /**
+ * An operator reads the state of the election, and sends the request for that term `delayMs` later.
+ * The term may be over by then. `lostReplies`: how many answers to its swaps are lost.
+ */
+type OperatorRequest = { readonly delayMs: number; readonly lostReplies: number };
+
+/**
  * What happens. A fault that lasts is repaired after `durationMs`, and at the end of the storm at
  * the latest.
  */
@@ -108,6 +114,13 @@ export type FaultAction =
    * the record and the entry, two members could be valid.
    */
   | { readonly kind: 'deleteEntry' }
+  /** An operator requests that the leader step down. */
+  | ({ readonly kind: 'requestStepDown' } & OperatorRequest)
+  /**
+   * An operator requests that the leader hand over to a candidate, the nth in the queue.
+   * `withdrawnAfterMs`: the operator withdraws the request after so many ms. Default: never.
+   */
+  | ({ readonly kind: 'requestHandover'; readonly nth: number; readonly withdrawnAfterMs?: number } & OperatorRequest)
   /** An operator or the store itself ends the live lease of a member. */
   | { readonly kind: 'endLease'; readonly target: Target; readonly by: 'operator' | 'store' }
   /** The store loses all data. */

@@ -4,6 +4,7 @@ import { triggers, type Fault, type FaultKind } from './fault.ts';
 import type { Plan, Shape } from './plan.ts';
 import { streamOf, type Stream } from '../time/random.ts';
 import { drawFault, drawSetBacks, drawShape, type Draw } from './draw.ts';
+import { drawRequests } from './requests.ts';
 import { drawSilentFaults, drawSilentShape } from './silent-faults.ts';
 
 /** How to draw plans of one kind, and what must hold in them. */
@@ -39,6 +40,8 @@ export interface Drawing {
    * leader's entry.
    */
   readonly silences?: boolean;
+  /** In which part of the worlds, from 0 to 1, an operator sends requests to leaders. Default: none. */
+  readonly requests?: number;
   /**
    * Whether one machine can be suspended and have its wall clock set back. No process can notice
    * that.
@@ -51,7 +54,7 @@ export interface Drawing {
 export function drawPlan(
   profile: string,
   seed: number,
-  { kinds, perTtl, triggered, reshape, silences = false, anyClocks = false }: Drawing,
+  { kinds, perTtl, triggered, reshape, silences = false, requests = 0, anyClocks = false }: Drawing,
 ): Plan {
   const random = streamOf(seed, 'plan', profile);
   const usual = drawShape(random);
@@ -70,6 +73,7 @@ export function drawPlan(
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
   const silent = drawSilentShape(shape, (what) => streamOf(seed, what, profile));
   if (silences) faults.push(...drawSilentFaults({ ...about, shape: silent, faults }, (what) => streamOf(seed, what, profile)));
+  faults.push(...drawRequests(requests, { ...about, random: streamOf(seed, 'requests of an operator', profile), shape: silent }));
   const store = {
     ...silent.store,
     ...sharedRevisions(streamOf(seed, 'shared revisions', profile), shape),

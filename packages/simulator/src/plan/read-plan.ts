@@ -66,6 +66,7 @@ function firstOf(problems: readonly (string | undefined)[]): string | undefined 
 /** A plan for programs has no observers, but may still have faults of one. */
 const target = valueThat((value) => typeof value === 'string' && /^(leader|subject|[mo][1-9]\d*)$/.test(value));
 const lasting = { target, durationMs: notNegative };
+const request = { delayMs: notNegative, lostReplies: wholeFrom(0) };
 const someOperations = optional(listOf(oneOf(...operations)));
 const hung = oneOf<HangMode>('writes', 'reads');
 
@@ -94,6 +95,8 @@ const faults: { readonly [K in FaultKind]: Checks<Omit<Extract<FaultAction, { ki
   hungCandidate: { durationMs: notNegative },
   deleteKey: { which: oneOf('leader', 'waiting', 'member', 'group'), nth: wholeFrom(0) },
   deleteEntry: {},
+  requestStepDown: request,
+  requestHandover: { ...request, nth: wholeFrom(0), withdrawnAfterMs: optional(notNegative) },
   endLease: { target, by: oneOf('operator', 'store') },
   wipe: {},
 };

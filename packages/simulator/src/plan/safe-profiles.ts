@@ -28,9 +28,17 @@ const always = [
   'calmState: one lease each',
   'calmState: several leases',
 ];
+/** What follows from the requests of an operator. */
+export const requested: readonly string[] = [
+  'fault: requestStepDown',
+  'fault: requestHandover',
+  'ended: steppedDown',
+  'logged: an operator requests a handover',
+];
 const met = [
   ...always,
   ...[...new Set(faults), 'stallWatches', 'silenceConnections', 'hangDisk', 'deleteEntry'].map((kind) => `fault: ${kind}`),
+  ...requested,
   'watchesSilenced',
   'serverHung',
   'connectionsSilenced',
@@ -52,6 +60,9 @@ const met = [
   'observerClosed',
 ];
 
+/** An operator sends requests to leaders in this part of the worlds. */
+const REQUESTS = 1 / 5;
+
 /** No two members are ever valid at once, and no promise breaks. */
 const safe = { overlapMs: never, mustBreak: [] };
 
@@ -65,7 +76,13 @@ export const calm: Profile = {
 
 /** A profile in which everything goes wrong. */
 function everything(name: Profile['name'], about: string, often: Pick<Drawing, 'perTtl' | 'triggered'>): Profile {
-  return { name, about, plan: (seed) => drawPlan(name, seed, { kinds: faults, silences: true, ...often }), ...safe, mustOccur: met };
+  return {
+    name,
+    about,
+    plan: (seed) => drawPlan(name, seed, { kinds: faults, silences: true, requests: REQUESTS, ...often }),
+    ...safe,
+    mustOccur: met,
+  };
 }
 
 export const stormy: Profile = everything('stormy', 'everything goes wrong, at any time', { perTtl: 2, triggered: 0 });
@@ -88,6 +105,7 @@ export const reaped: Profile = {
       perTtl: 1,
       triggered: 15,
       silences: true,
+      requests: REQUESTS,
       reshape,
     });
   },
@@ -106,6 +124,7 @@ export const blocked: Profile = {
       perTtl: 1,
       triggered: 15,
       silences: true,
+      requests: REQUESTS,
       reshape,
     });
   },

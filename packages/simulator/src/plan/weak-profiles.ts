@@ -7,6 +7,7 @@
 import type { Fault, FaultKind } from './fault.ts';
 import type { Shape } from './plan.ts';
 import { drawPlan, type Profile } from './profile.ts';
+import { requested } from './safe-profiles.ts';
 
 const never = (): number => 0;
 
@@ -43,12 +44,12 @@ const everyday: readonly FaultKind[] = ['crash', 'pause', 'cut', 'loseReplies', 
 
 export const operator: Profile = {
   name: 'operator',
-  about: 'somebody revokes live leases',
-  plan: (seed) => drawPlan('operator', seed, { kinds: ['endLease', 'leave'], perTtl: 0.7, triggered: 3 }),
+  about: 'somebody revokes live leases, and asks leaders to step down and to hand over',
+  plan: (seed) => drawPlan('operator', seed, { kinds: ['endLease', 'leave'], perTtl: 0.7, triggered: 3, requests: 1 / 2 }),
   overlapMs: notificationMs,
   overlaps: true,
   mustBreak: [],
-  mustOccur: ['fault: endLease', 'ended: leaseExpired', 'refused: guarded'],
+  mustOccur: ['fault: endLease', 'ended: leaseExpired', 'refused: guarded', ...requested],
 };
 
 export const earlyEnd: Profile = {

@@ -1,7 +1,7 @@
 /** The interface of a program that a simulated process runs. */
 
 import type { Clock, Leadership, Logger, MemberOptions, Random, Store } from '@incumbent/core';
-import type { Resource, ObserverView } from '../world/event.ts';
+import type { RequestKind, Resource, ObserverView } from '../world/event.ts';
 import type { Shape } from '../plan/plan.ts';
 import type { Stream } from '../time/random.ts';
 
@@ -60,7 +60,7 @@ export interface ProgramContext {
    * takes.
    */
   measureClose(task: () => Promise<void>): Promise<void>;
-  /** Reports to the checkers what the default program of a member has done or seen. */
+  /** Reports to the checkers what a default program has done or seen. */
   report(what: ProgramReport): void;
   /** Adds a line to the timeline. */
   note(text: string): void;
@@ -73,6 +73,10 @@ export type ProgramReport =
   | { readonly type: 'stoppedCampaigning' }
   | { readonly type: 'groupMembers'; readonly ids: readonly string[] }
   | { readonly type: 'termSeen'; readonly election: string; readonly term: bigint }
+  /** An operator is about to send a request for this term. */
+  | { readonly type: 'requested'; readonly election: string; readonly term: bigint; readonly request: RequestKind }
+  /** The operator has written the request, or the term is over. */
+  | { readonly type: 'requestWritten'; readonly election: string; readonly term: bigint; readonly request: RequestKind }
   | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 
 /** A leadership that a program reports to the checkers. */

@@ -8,6 +8,7 @@ import { ObserverChecker } from '../check/observers.ts';
 import { LeadershipEndChecker, TelemetryPairChecker } from '../check/leadership-end.ts';
 import { EventCounts } from '../check/event-counts.ts';
 import { CalmStateChecker } from '../check/calm-state.ts';
+import { RequestChecker } from '../check/requests.ts';
 import { PublishChecker, ReplacedChecker, TermChecker } from '../check/terms.ts';
 import type { Listener } from '../world/event.ts';
 import { ELECTION, memberProgram } from '../programs/member-program.ts';
@@ -220,7 +221,7 @@ function checkersOf(plan: Plan, programs: Partial<Programs> | undefined, at: Non
   const ofOne = [
     new ObserverChecker({ lagMs: shownMs(plan), comparesValues: isUsual && programs?.observer === undefined }),
     new PublishChecker(),
-    ...(isUsual ? [new CalmStateChecker(ELECTION)] : []),
+    ...(isUsual ? [new CalmStateChecker(ELECTION), new RequestChecker()] : []),
     liveness,
   ];
   const filtered = election === undefined ? ofOne : ofOne.map((checker) => new ElectionFilter(election, checker));

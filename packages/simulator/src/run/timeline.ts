@@ -46,6 +46,9 @@ function tell(event: WorldEvent): string {
       return `${event.process.name} ${event.type}`;
     case 'termSeen':
       return `${event.process.name} reports term ${event.term}`;
+    case 'requested':
+    case 'requestWritten':
+      return `${event.process.name}: ${event.request} ${event.type === 'requested' ? 'is requested' : 'is written'}, term ${event.term}`;
     case 'replaced':
       return `store: ${event.by} takes the id of ${event.process}`;
     case 'issued':

@@ -50,6 +50,9 @@ export interface ObserverView {
  */
 export type Resource = 'guarded' | 'unguarded' | 'fenced';
 
+/** What an operator can request of a leader. */
+export type RequestKind = 'stepDown' | 'handover';
+
 /** What a process that has ended left behind. */
 export interface Leftovers {
   readonly timers: number;
@@ -136,6 +139,22 @@ export type WorldEvent =
   | { readonly type: 'stoppedCampaigning'; readonly process: ProcessView }
   | { readonly type: 'groupMembers'; readonly process: ProcessView; readonly ids: readonly string[] }
   | { readonly type: 'published'; readonly process: ProcessView; readonly term: bigint; readonly value: unknown }
+  /** An operator is about to send a request to the leader of a term. */
+  | {
+      readonly type: 'requested';
+      readonly process: ProcessView;
+      readonly election: string;
+      readonly term: bigint;
+      readonly request: RequestKind;
+    }
+  /** That request is written, or the term is over. */
+  | {
+      readonly type: 'requestWritten';
+      readonly process: ProcessView;
+      readonly election: string;
+      readonly term: bigint;
+      readonly request: RequestKind;
+    }
   /** A resource accepted or rejected a write. */
   | { readonly type: 'wrote'; readonly to: Resource; readonly term: bigint }
   | { readonly type: 'refused'; readonly to: Resource; readonly term: bigint }

@@ -4,8 +4,10 @@ import type { Actor } from './actor.ts';
 import type { Fault } from '../plan/fault.ts';
 import type { ProcessView } from './event.ts';
 import type { Shape } from '../plan/plan.ts';
+import type { Program } from '../programs/program.ts';
 import type { ElectionTracker } from './election-tracker.ts';
 import type { Scheduler } from '../time/scheduler.ts';
+import { operatorProgram, type OperatorRequest } from '../programs/operator-program.ts';
 import { startHungCandidate, type HungCandidateWorld } from './hung-candidate.ts';
 
 /** The parts of a world that faults change. */
@@ -13,6 +15,7 @@ interface FaultyWorld extends HungCandidateWorld {
   readonly scheduler: Scheduler;
   readonly shape: Shape;
   readonly tracker: ElectionTracker;
+  start(id: string, options: { readonly program?: Program; readonly takesOver?: boolean }): Actor;
   restart(id: string): void;
   resumed(process: ProcessView): void;
 }
@@ -22,7 +25,7 @@ type ProcessFault = Of<'crash' | 'pause' | 'block' | 'suspend' | 'leave' | 'take
 type LinkFault = Of<
   'cut' | 'refuse' | 'stall' | 'stallWatches' | 'silenceConnections' | 'reset' | 'slow' | 'lossy' | 'loseReplies' | 'holdWrites'
 >;
-type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'hungCandidate' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
+type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'hungCandidate' | 'deleteKey' | 'deleteEntry' | 'wipe'> | OperatorRequest;
 
 /** Injects a fault into its target process, if it has one. */
 export function injectFault(world: FaultyWorld, fault: Fault, target: Actor | undefined): void {
@@ -138,11 +141,22 @@ function injectStoreFault(world: FaultyWorld, fault: StoreFault): void {
       return deleteKey(world, fault);
     case 'deleteEntry':
       return deleteEntry(world);
+    case 'requestStepDown':
+    case 'requestHandover':
+      return sendRequest(world, fault);
     case 'wipe':
       return server.wipe();
     default:
       throw unknownFault(fault);
   }
+}
+
+/** Starts an operator at the first election. Does nothing if no election has had a term. */
+function sendRequest(world: FaultyWorld, request: OperatorRequest): void {
+  const { first } = world.tracker;
+  if (first === undefined) return;
+  const { client } = world.start('operator', { program: (self) => operatorProgram(self, first, request) });
+  client.loseReplies(request.lostReplies, ['compareAndSwap']);
 }
 
 function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of<'failover'>): void {
