@@ -72,7 +72,7 @@ interface MemberState {
 /** An event of a world. `type` distinguishes the events. */
 export type WorldEvent =
   | { readonly type: 'phase'; readonly phase: Phase }
-  /** `how`: further properties of the fault, in words. */
+  /** A fault has taken effect. `how`: further properties of the fault, in words. */
   | { readonly type: 'faultInjected'; readonly kind: FaultKind; readonly target: string | undefined; readonly how?: string }
   | { readonly type: 'started'; readonly process: ProcessView }
   | { readonly type: 'died'; readonly process: ProcessView }

@@ -29,7 +29,12 @@ export function startHungCandidate(world: HungCandidateWorld, forMs: number): vo
   world.repairAfter(forMs, () => actor.stop());
 }
 
-function queueOf({ server }: HungCandidateWorld): Queue | undefined {
+/** Whether any queue has an entry. */
+export function hasQueue(world: Pick<HungCandidateWorld, 'server'>): boolean {
+  return queueOf(world) !== undefined;
+}
+
+function queueOf({ server }: Pick<HungCandidateWorld, 'server'>): Queue | undefined {
   const [, prefix, name] =
     /^(elections\/[^/]+\/candidates)\/(.+)$/.exec(server.state.all().find(({ key }) => key.includes('/candidates/'))?.key ?? '') ?? [];
   const succession = name?.split('~')[3];

@@ -1,14 +1,16 @@
 /** Implements the effect of each fault on the world. */
 
+import type { Key } from '@incumbent/core';
 import type { Actor } from './actor.ts';
 import type { Fault } from '../plan/fault.ts';
 import type { ProcessView } from './event.ts';
 import type { Shape } from '../plan/plan.ts';
 import type { Program } from '../programs/program.ts';
 import type { ElectionTracker } from './election-tracker.ts';
+import type { HeldLease } from '../store/leases.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import { operatorProgram, type OperatorRequest } from '../programs/operator-program.ts';
-import { startHungCandidate, type HungCandidateWorld } from './hung-candidate.ts';
+import { hasQueue, startHungCandidate, type HungCandidateWorld } from './hung-candidate.ts';
 
 /** The parts of a world that faults change. */
 interface FaultyWorld extends HungCandidateWorld {
@@ -33,6 +35,44 @@ export function injectFault(world: FaultyWorld, fault: Fault, target: Actor | un
   else if (target === undefined) return;
   else if (isLinkFault(fault)) injectLinkFault(world, fault, target);
   else injectProcessFault(world, fault, target);
+}
+
+/**
+ * Whether a fault changes anything now. A fault that stops a stopped process, or deletes a key that
+ * does not exist, does not. Whether a reply is lost or a write is held shows only later, so these
+ * faults count from the moment at which they are armed.
+ */
+export function takesEffect(world: FaultyWorld, fault: Fault, target: Actor | undefined): boolean {
+  if (!('target' in fault)) return storeTakes(world, fault);
+  if (target === undefined) return false;
+  switch (fault.kind) {
+    case 'pause':
+    case 'block':
+    case 'suspend':
+      return target.process.runs;
+    case 'endLease':
+      return leasesOf(world, target).length > 0;
+    default:
+      return true;
+  }
+}
+
+function storeTakes(world: FaultyWorld, fault: StoreFault): boolean {
+  switch (fault.kind) {
+    case 'breakWatches':
+      return world.server.watches > 0;
+    case 'hungCandidate':
+      return hasQueue(world);
+    case 'deleteKey':
+      return keyToDelete(world, fault) !== undefined;
+    case 'deleteEntry':
+      return entryToDelete(world) !== undefined;
+    case 'requestStepDown':
+    case 'requestHandover':
+      return world.tracker.first !== undefined;
+    default:
+      return true;
+  }
 }
 
 const linkFaults: ReadonlySet<Fault['kind']> = new Set([
@@ -94,8 +134,12 @@ function stopFor(world: FaultyWorld, target: Actor, state: 'paused' | 'blocked' 
   });
 }
 
-function endLeases(world: FaultyWorld, { process }: Actor, by: 'operator' | 'store'): void {
-  for (const lease of world.server.leases.all()) if (lease.owner === process.name) world.server.endLease(lease.id, { by });
+function endLeases(world: FaultyWorld, target: Actor, by: 'operator' | 'store'): void {
+  for (const { id } of leasesOf(world, target)) world.server.endLease(id, { by });
+}
+
+function leasesOf({ server }: FaultyWorld, { process }: Actor): readonly HeldLease[] {
+  return server.leases.all().filter(({ owner }) => owner === process.name);
 }
 
 function injectLinkFault(world: FaultyWorld, fault: LinkFault, { client }: Actor): void {
@@ -165,22 +209,31 @@ function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of
   scheduler.after(lostMs, () => server.failOver(durationMs, lost));
 }
 
-/**
- * Deletes the leader's entry, but only while the leader's record exists: the record prevents claims
- * until the leader has stopped.
- */
-function deleteEntry({ server, tracker }: FaultyWorld): void {
-  const { entry } = tracker.holder ?? {};
-  if (entry !== undefined && tracker.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
+function deleteEntry(world: FaultyWorld): void {
+  const entry = entryToDelete(world);
+  if (entry !== undefined) world.server.state.remove([entry], { by: 'operator' });
 }
 
 /**
- * Deletes a key of that kind, except the entry that the term names. An operator who deletes that
- * entry can cause two leaders.
+ * The leader's entry, but only while the leader's record exists: the record prevents claims until
+ * the leader has stopped.
  */
-function deleteKey({ server, tracker }: FaultyWorld, { which, nth }: Of<'deleteKey'>): void {
+function entryToDelete({ tracker }: FaultyWorld): Key | undefined {
+  const { entry } = tracker.holder ?? {};
+  return entry !== undefined && tracker.isRecorded(entry) ? entry : undefined;
+}
+
+function deleteKey(world: FaultyWorld, fault: Of<'deleteKey'>): void {
+  const key = keyToDelete(world, fault);
+  if (key !== undefined) world.server.state.remove([key], { by: 'operator' });
+}
+
+/**
+ * A key of that kind, except the entry that the term names. An operator who deletes that entry can
+ * cause two leaders.
+ */
+function keyToDelete({ server, tracker }: FaultyWorld, { which, nth }: Of<'deleteKey'>): Key | undefined {
   const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
   const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !tracker.isHolding(key) ? [key] : []));
-  const key = keys[nth % Math.max(keys.length, 1)];
-  if (key !== undefined) server.state.remove([key], { by: 'operator' });
+  return keys[nth % Math.max(keys.length, 1)];
 }

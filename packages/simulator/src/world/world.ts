@@ -10,7 +10,7 @@ import type { Program } from '../programs/program.ts';
 import type { HangMode } from '../store/disks.ts';
 import { SimServer } from '../store/server.ts';
 import { ElectionTracker, termOf } from './election-tracker.ts';
-import { injectFault } from './inject-fault.ts';
+import { injectFault, takesEffect } from './inject-fault.ts';
 import { streamOf, type Stream } from '../time/random.ts';
 import { Scheduler } from '../time/scheduler.ts';
 import { Trace } from '../time/trace.ts';
@@ -331,7 +331,9 @@ export class World implements ActorContext {
     if (!this.#stormy) return;
     const target = 'target' in fault ? this.find(fault.target, subject) : undefined;
     if ('target' in fault && target === undefined) return;
-    this.emit({ type: 'faultInjected', kind: fault.kind, target: target?.process.name, how: describe(fault) });
+    // A fault without effect is injected all the same, so that it draws the same random numbers.
+    if (takesEffect(this, fault, target))
+      this.emit({ type: 'faultInjected', kind: fault.kind, target: target?.process.name, how: describe(fault) });
     injectFault(this, fault, target);
   }
 }
