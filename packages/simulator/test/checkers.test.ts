@@ -1,6 +1,6 @@
 /**
- * Tests each checker except two leaders, liveness, telemetry pairs and requests on made-up histories: what it
- * must find, and what it must not.
+ * Tests each checker except two leaders, liveness, telemetry pairs and requests on made-up
+ * histories: what it must find, and what it must not.
  */
 
 import { describe, expect, it } from 'vitest';

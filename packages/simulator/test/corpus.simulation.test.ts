@@ -31,8 +31,8 @@ describe.each(names)('%s', (name) => {
     const injected = new Set<FaultKind>();
     const onEvent = (event: WorldEvent): void => void (event.type === 'faultInjected' && injected.add(event.kind));
     const first = await run(plan, { listener: { onEvent } });
-    // A plan whose faults have no effect tests nothing. Single faults may have none: a plan may need
-    // them only because the scheduler draws the order of events differently without them.
+    // A plan whose faults have no effect tests nothing. Single faults may have none: a plan may
+    // need them only because the scheduler draws the order of events differently without them.
     expect([...injected].toSorted()).toEqual([...new Set(plan.faults.map(({ kind }) => kind))].toSorted());
     expect([...new Set(first.violations.map(({ promise }) => promise))].toSorted()).toEqual([...kept.breaks].toSorted());
     const again = await run(plan);

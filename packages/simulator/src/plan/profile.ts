@@ -40,7 +40,9 @@ export interface Drawing {
    * leader's entry.
    */
   readonly silences?: boolean;
-  /** In which part of the worlds, from 0 to 1, an operator sends requests to leaders. Default: none. */
+  /**
+   * In which part of the worlds, from 0 to 1, an operator sends requests to leaders. Default: none.
+   */
   readonly requests?: number;
   /**
    * Whether one machine can be suspended and have its wall clock set back. No process can notice
