@@ -356,6 +356,12 @@ describe('the calm-state checker', () => {
     expect(broken(new CalmStateChecker(election), logged, members(), standing(['members/a', entry], []))).toEqual([]);
   });
 
+  it('expects nothing of a member whose id another process has taken', () => {
+    const ended = (reason: string): WorldEvent => ({ type: 'logged', process, message: 'session ended', reason });
+    expect(broken(new CalmStateChecker(election), members(), ended('replaced'), standing([], []))).toEqual([]);
+    expect(broken(new CalmStateChecker(election), members(), ended('leaseExpired'), standing([], []))).toHaveLength(3);
+  });
+
   it('reports a member that sees other members than the group has', () => {
     expect(broken(new CalmStateChecker(election), members('a', 'b'), standing(all, ['a']))).toEqual(['members of a group see one another']);
     expect(broken(new CalmStateChecker(election), standing(all, ['a']))).toEqual(['members of a group see one another']);

@@ -8,8 +8,9 @@
 import type { ProcessView, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
-/** What core logs when another process holds the member's id. */
+/** What core logs when another process holds the member's id, and when a session has ended. */
 const DUPLICATE_MEMBER = 'another process holds this member id';
+const SESSION_ENDED = 'session ended';
 
 type CalmState = Extract<WorldEvent, { type: 'calmState' }>;
 
@@ -48,7 +49,8 @@ export class CalmStateChecker implements Checker {
         this.#stoppedCampaigning.add(event.process);
         return undefined;
       case 'logged':
-        if (event.message === DUPLICATE_MEMBER) this.#doubled.add(event.process);
+        if (event.message === DUPLICATE_MEMBER || (event.message === SESSION_ENDED && event.reason === 'replaced'))
+          this.#doubled.add(event.process);
         return undefined;
       case 'groupMembers':
         this.#seen.set(event.process, event.ids);

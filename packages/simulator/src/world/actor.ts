@@ -227,10 +227,11 @@ export class Actor implements ProgramContext {
   }
 }
 
-/** The election and the term that a logged event names. */
-function aboutOf(fields: object): { readonly election?: string; readonly term?: string } {
+/** The election, the term and the reason that a logged event names. */
+function aboutOf(fields: object): { readonly election?: string; readonly term?: string; readonly reason?: string } {
   return {
     ...('election' in fields && typeof fields.election === 'string' ? { election: fields.election } : {}),
     ...('term' in fields && typeof fields.term === 'string' ? { term: fields.term } : {}),
+    ...('reason' in fields && typeof fields.reason === 'string' ? { reason: fields.reason } : {}),
   };
 }

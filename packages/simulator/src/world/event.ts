@@ -166,8 +166,15 @@ export type WorldEvent =
   | ({ readonly type: 'request'; readonly by: string } & RequestInfo)
   /** A program's own line in the timeline. */
   | { readonly type: 'noted'; readonly process: ProcessView; readonly text: string }
-  /** Core called its logger. Names the election and the term if the event does. */
-  | { readonly type: 'logged'; readonly process: ProcessView; readonly message: string; readonly election?: string; readonly term?: string }
+  /** Core called its logger. Names the election, the term and the reason if the event does. */
+  | {
+      readonly type: 'logged';
+      readonly process: ProcessView;
+      readonly message: string;
+      readonly election?: string;
+      readonly term?: string;
+      readonly reason?: string;
+    }
   /** A call of the SDK failed unexpectedly. */
   | { readonly type: 'unexpectedError'; readonly process: ProcessView; readonly error: unknown }
   /** A member was closed. The duration is by its own clock, in ms. */
