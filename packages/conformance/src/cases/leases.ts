@@ -5,6 +5,7 @@ import { connect, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry, goneWithinMs, refused } from '../expect.ts';
 import { times, together } from '../combinations.ts';
+import type { StoreHarness } from '../harness.ts';
 import { sleep, until } from '../time.ts';
 
 const define = casesOf('leases');
@@ -23,6 +24,21 @@ async function besideRenewals(client: Client, lease: Lease, body: () => Promise<
     isDone = true;
   });
   await Promise.all([done, renew()]);
+}
+
+/**
+ * Grants two leases of this ttl, and renews one of them once. Expects each to last for the ttl that
+ * the store has granted.
+ */
+async function lastsAsGranted(client: Client, harness: StoreHarness, ttlMs: number): Promise<void> {
+  const [granted, renewed] = [await client.grant(ttlMs), await client.grant(ttlMs)];
+  const [once, again] = [`granted/${ttlMs}`, `renewed/${ttlMs}`];
+  await Promise.all([client.create(once, 'one', granted), client.create(again, 'one', renewed)]);
+  const renew = async (): Promise<void> => {
+    await sleep(harness.clock, harness.ttlMs / 4);
+    await expiry(client, harness, again, { ...renewed, ...(await client.renew(renewed)) });
+  };
+  await Promise.all([expiry(client, harness, once, granted), renew()]);
 }
 
 /**
@@ -55,6 +71,18 @@ export const leaseCases: readonly StoreCase[] = [
     assert.ok(shortest.ttlMs > 0);
     await expiry(client, harness, 'a', shortest);
   }),
+
+  define(
+    'a ttl that is no whole number of seconds is kept, or the store says what it grants, also after a renewal',
+    async (client, harness) => {
+      const { minTtlMs, maxTtlMs } = client.store.capabilities;
+      const ttls = [490, 990]
+        .map((ms) => Math.floor(harness.ttlMs / 1_000) * 1_000 + ms)
+        .filter((ttlMs) => ttlMs >= minTtlMs && ttlMs <= maxTtlMs);
+      assert.ok(ttls.length > 0, 'the store grants no ttl a little longer than that of the harness');
+      await Promise.all(ttls.map((ttlMs) => lastsAsGranted(client, harness, ttlMs)));
+    },
+  ),
 
   define('every lease has an id of its own', async (client, harness) => {
     const other = await connect(harness);

@@ -1,8 +1,9 @@
-import { StoreError, type Entry, type Lease, type LeaseId, type LeaseOptions, type Moment, type Store } from '@incumbent/core';
+import { StoreError, type Cancel, type Entry, type Lease, type LeaseId, type LeaseOptions, type Moment, type Store } from '@incumbent/core';
 import type { MemoryServer } from '@incumbent/memory';
 import { but, type Mutant } from './mutant.ts';
 
 const NEVER_ABSENT = 'a key whose lease another client renews without a pause is never absent: for reads, lists and watches';
+const WHOLE_SECONDS = 'a ttl that is no whole number of seconds is kept, or the store says what it grants, also after a renewal';
 
 /** How long after reading the clock such a store reads its keys, in ms. */
 const LATE_MS = 5;
@@ -31,6 +32,19 @@ class EarlyClock {
     const lease = this.#server.leases().find(({ id }) => id === entry.lease);
     return lease === undefined || this.#server.clock.monotonic() + lease.remainingMs <= this.#nowMs + lease.ttlMs;
   };
+}
+
+const ends = new WeakMap<MemoryServer, Map<LeaseId, Cancel>>();
+
+/** Ends a lease at this time of the server's clock, in place of a time that was set before. */
+function endAt(server: MemoryServer, lease: LeaseId, atMs: number): void {
+  const ofServer = ends.get(server) ?? new Map<LeaseId, Cancel>();
+  ends.set(server, ofServer);
+  ofServer.get(lease)?.();
+  ofServer.set(
+    lease,
+    server.clock.schedule(atMs - server.clock.monotonic(), () => server.expireLease(lease)),
+  );
 }
 
 /** Grants leases as the store does, and does something with each. */
@@ -73,6 +87,26 @@ export const leaseMutants: readonly Mutant[] = [
         store,
         onGrant(store, ({ id, ttlMs }) => server.clock.schedule(ttlMs * 0.95, () => server.expireLease(id))),
       ),
+  },
+  {
+    name: 'a lease lasts for the whole seconds of its ttl',
+    caughtBy: ['leases', WHOLE_SECONDS],
+    wrap: (store) =>
+      but(store, {
+        grantLease: async (ttlMs, options) => ({ ...(await store.grantLease(Math.floor(ttlMs / 1_000) * 1_000, options)), ttlMs }),
+      }),
+  },
+  {
+    name: 'a renewal extends a lease by the whole seconds of its ttl',
+    caughtBy: ['leases', WHOLE_SECONDS],
+    wrap: (store, server) =>
+      but(store, {
+        renewLease: async (lease, options) => {
+          const renewal = await store.renewLease(lease, options);
+          endAt(server, lease, server.clock.monotonic() + Math.floor(renewal.ttlMs / 1_000) * 1_000);
+          return renewal;
+        },
+      }),
   },
   {
     name: 'a lease renews itself',

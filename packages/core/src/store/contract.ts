@@ -87,7 +87,10 @@ export type SwapResult =
 /** A lease that a store has granted. */
 export interface Lease {
   readonly id: LeaseId;
-  /** The ttl that the store granted, in ms. It may be longer or shorter than requested. */
+  /**
+   * The ttl that the store granted, in ms. It may be longer or shorter than requested. A store that
+   * rounds the requested ttl returns the rounded one, or a shorter one: never more than it keeps.
+   */
   readonly ttlMs: number;
   /** The store keeps the lease for the whole ttl from this moment on: an `at` that was passed. */
   readonly validFrom: Moment;
@@ -95,7 +98,7 @@ export interface Lease {
 
 /** The answer to a renewal. */
 export interface Renewal {
-  /** The ttl that the store granted, in ms. */
+  /** The ttl that the store granted, in ms, as in {@link Lease.ttlMs}. */
   readonly ttlMs: number;
   /**
    * The store keeps the lease for the whole ttl from this moment on. It is the `at` of this call,
