@@ -36,6 +36,20 @@ export const swapLeaseCases: readonly StoreCase[] = [
     assert.equal(await client.read('a'), undefined);
   }),
 
+  define('a put of another client keeps the binding to a lease that is not its own', async (client, harness) => {
+    const other = await connect(harness);
+    const lease = await client.longLease();
+    const first = await client.create('a', 'one', lease);
+    const before = (await other.get('a')).lease;
+    const second = await other.put('a', first, 'two', 'keep');
+    assert.deepEqual([(await client.get('a')).lease, (await other.get('a')).lease], [lease.id, before]);
+    await other.put('a', second, 'three');
+    assert.deepEqual([(await client.get('a')).lease, (await other.get('a')).lease], [lease.id, before]);
+    assert.equal(text(await client.read('a')), 'three');
+    await client.revoke(lease);
+    assert.equal(await client.read('a'), undefined);
+  }),
+
   define("'keep' leaves a key without a lease without one, new or not", async (client) => {
     const first = await client.put('a', null, 'one', 'keep');
     await client.put('a', first, 'two', 'keep');

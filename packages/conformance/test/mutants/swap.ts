@@ -1,4 +1,4 @@
-import { StoreError, type Change, type SwapResult } from '@incumbent/core';
+import { StoreError, type Change, type LeaseId, type SwapResult } from '@incumbent/core';
 import { afterFailedSwap, but, readsAs, type Mutant } from './mutant.ts';
 
 const ALL_OR_NOTHING = 'two keys: all or nothing, for every mix of expectation and action';
@@ -142,6 +142,29 @@ export const swapMutants: readonly Mutant[] = [
     name: 'a put without a lease unbinds',
     caughtBy: ['compareAndSwap', 'a put keeps the binding, asked to or not'],
     wrap: (store) => withChanges(store, (change) => ('put' in change && change.lease === undefined ? { ...change, lease: null } : change)),
+  },
+  {
+    name: 'a put keeps the binding to a lease of the same client only',
+    caughtBy: ['compareAndSwap', 'a put of another client keeps the binding to a lease that is not its own'],
+    server: { assignableLease: false },
+    wrap: (store) => {
+      const own = new Set<LeaseId>();
+      return but(store, {
+        grantLease: async (...call) => {
+          const lease = await store.grantLease(...call);
+          own.add(lease.id);
+          return lease;
+        },
+        compareAndSwap: async (changes, options) => {
+          const kept = changes.map(async (change) => {
+            if (!('put' in change) || (change.lease ?? 'keep') !== 'keep') return change;
+            const current = await store.read(change.key, options);
+            return current?.lease === undefined || own.has(current.lease) ? change : { ...change, lease: null };
+          });
+          return store.compareAndSwap(await Promise.all(kept), options);
+        },
+      });
+    },
   },
   {
     name: 'null keeps the binding',

@@ -62,7 +62,8 @@ export interface Entry {
  * One part of an atomic swap. The swap happens only if the key has the revision `expect`, or does
  * not exist if `expect` is null.
  * - `put` writes a value. `lease` binds the key to a lease, or unbinds it if null. The default,
- *   `'keep'`, does not change the binding; a new key is not bound.
+ *   `'keep'`, does not change the binding, also if the lease belongs to another client and
+ *   `capabilities.assignableLease` is false. A new key is then not bound.
  * - `delete` deletes the key.
  * - With neither of them, the swap only checks the key.
  */
