@@ -67,6 +67,20 @@ export const swapRaceCases: readonly StoreCase[] = [
     }
   }),
 
+  define('of two swaps at once, each on condition that the key of the other is absent, exactly one is made', async (client, harness) => {
+    const clients = [client, client, await connect(harness)];
+    for (const round of times(12)) {
+      const [a, b] = [`a${round}`, `b${round}`];
+      const results = await Promise.all([
+        cycle(clients, round).swap({ key: a, expect: null }, { key: b, expect: null, put: bytes('one') }),
+        cycle(clients, round + 1).swap({ key: b, expect: null }, { key: a, expect: null, put: bytes('two') }),
+      ]);
+      assert.notEqual(results[0].swapped, results[1].swapped, results[0].swapped ? 'both were made' : 'none was made');
+      const there = [await client.read(a), await client.read(b)].map(text);
+      assert.deepEqual(there, results[0].swapped ? [undefined, 'one'] : ['two', undefined]);
+    }
+  }),
+
   define('swaps that overlap in two keys are atomic: no reader of both sees one without the other', async (client, harness) => {
     const clients = await connectMany(harness, 2);
     await client.swap({ key: 'p/a', expect: null, put: bytes('0') }, { key: 'p/b', expect: null, put: bytes('0') });

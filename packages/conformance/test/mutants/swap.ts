@@ -1,4 +1,4 @@
-import { StoreError, type Change, type LeaseId, type SwapResult } from '@incumbent/core';
+import { StoreError, type Change, type LeaseId, type Store, type SwapResult } from '@incumbent/core';
 import { afterFailedSwap, but, readsAs, type Mutant } from './mutant.ts';
 
 const ALL_OR_NOTHING = 'two keys: all or nothing, for every mix of expectation and action';
@@ -48,19 +48,12 @@ export const swapMutants: readonly Mutant[] = [
   {
     name: 'the keys that a swap only compares are compared before the swap',
     caughtBy: ['compareAndSwap', 'of two swaps at once, each on condition of a key that the other writes, exactly one is made'],
-    wrap: (store) =>
-      but(store, {
-        compareAndSwap: async (changes, options) => {
-          const isWrite = (change: Change): boolean => 'put' in change || 'delete' in change;
-          const [writes, compares] = [changes.filter(isWrite), changes.filter((change) => !isWrite(change))];
-          if (writes.length === 0 || compares.length === 0) return store.compareAndSwap(changes, options);
-          const compared = await store.compareAndSwap(compares, options);
-          if (!compared.swapped) return compared;
-          const written = await store.compareAndSwap(writes, options);
-          if (!written.swapped) return written;
-          return { swapped: true, revisions: changes.map((change) => written.revisions[writes.indexOf(change)]) };
-        },
-      }),
+    wrap: (store) => comparesFirst(store, isCheck),
+  },
+  {
+    name: 'the absence of a key that a swap does not write is checked before the swap',
+    caughtBy: ['compareAndSwap', 'of two swaps at once, each on condition that the key of the other is absent, exactly one is made'],
+    wrap: (store) => comparesFirst(store, (change) => isCheck(change) && change.expect === null),
   },
   {
     name: 'a refused swap does not say what failed',
@@ -220,6 +213,25 @@ export const swapMutants: readonly Mutant[] = [
     wrap: (store) => but(store, { read: (key, options) => store.read(new URL(key, 'http://store/').pathname.slice(1), options) }),
   },
 ];
+
+function isCheck(change: Change): boolean {
+  return !('put' in change || 'delete' in change);
+}
+
+/** Compares these keys in a step of its own, before the swap. */
+function comparesFirst(store: Store, isEarly: (change: Change) => boolean): Store {
+  return but(store, {
+    compareAndSwap: async (changes, options) => {
+      const [early, others] = [changes.filter(isEarly), changes.filter((change) => !isEarly(change))];
+      if (early.length === 0 || others.length === 0) return store.compareAndSwap(changes, options);
+      const compared = await store.compareAndSwap(early, options);
+      if (!compared.swapped) return compared;
+      const written = await store.compareAndSwap(others, options);
+      if (!written.swapped) return written;
+      return { swapped: true, revisions: changes.map((change) => written.revisions[others.indexOf(change)]) };
+    },
+  });
+}
 
 type Failed = Extract<SwapResult, { swapped: false }>['failed'];
 

@@ -65,7 +65,8 @@ export interface Entry {
  *   `'keep'`, does not change the binding, also if the lease belongs to another client and
  *   `capabilities.assignableLease` is false. A new key is then not bound.
  * - `delete` deletes the key.
- * - With neither of them, the swap only checks the key.
+ * - With neither of them, the swap only checks the key. The check is part of the atomic step, also
+ *   if the key must not exist: nobody can create it between the check and the writes.
  */
 export type Change =
   | { readonly key: Key; readonly expect: Revision | null; readonly put: Uint8Array; readonly lease?: LeaseId | 'keep' | null }
