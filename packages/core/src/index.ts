@@ -26,6 +26,7 @@ export type { InvalidInput } from './base/validate.ts';
 export type { SignalOptions } from './async/abort.ts';
 export { sleep } from './async/sleep.ts';
 export type * from './store/contract.ts';
+export type * from './store/revoker.ts';
 export type * from './store/report.ts';
 export { byMemberId, byPriority, byVersion, firstComeFirstServed, rendezvous } from './protocol/succession.ts';
 export type { Candidate, Succession, SuccessionOptions } from './protocol/succession.ts';

@@ -63,7 +63,7 @@ export interface Entry {
  * not exist if `expect` is null.
  * - `put` writes a value. `lease` binds the key to a lease, or unbinds it if null. The default,
  *   `'keep'`, does not change the binding, also if the lease belongs to another client and
- *   `capabilities.assignableLease` is false. A new key is then not bound.
+ *   `capabilities.assignableLease` is false. A new key is not bound.
  * - `delete` deletes the key.
  * - With neither of them, the swap only checks the key. The check is part of the atomic step, also
  *   if the key must not exist: nobody can create it between the check and the writes.
@@ -280,7 +280,7 @@ export interface StoreCapabilities {
  * credentials.
  */
 export interface Revocation {
-  /** The URL of an ES module that exports a function `openRevoker` of type {@link OpenRevoker}. */
+  /** The URL of an ES module that exports a function `openRevoker` of type `OpenRevoker`. */
   readonly module: string;
   /** The argument of that function: the store's address and credentials, as JSON. */
   readonly access: string;
@@ -294,29 +294,6 @@ export interface Revocation {
    * Undefined if the lease has ended.
    */
   ticketOf(lease: LeaseId): string | undefined;
-}
-
-/** Creates a revoker from `Revocation.access`. Does no I/O yet. */
-export type OpenRevoker = (access: string) => Promise<Revoker>;
-
-/** Revokes the leases of another process, or renews those of another thread. */
-export interface Revoker {
-  /**
-   * Makes one attempt, like `Store.revokeLease`. When it resolves, the lease and all keys bound to
-   * it are certainly gone.
-   *
-   * @throws A {@link StoreError}.
-   */
-  revoke(ticket: string, options: TimedCall): Promise<void>;
-  /**
-   * Makes one attempt, like `Store.renewLease`, beside the store that was granted the lease.
-   * Present if `Revocation.renews` is true.
-   *
-   * @throws A {@link StoreError}: `LEASE_EXPIRED` if the lease has certainly ended.
-   */
-  renew?(ticket: string, options: TimedCall<LeaseOptions>): Promise<Renewal>;
-  /** Frees sockets and timers, within a bounded time. */
-  close(): Promise<void>;
 }
 
 /**

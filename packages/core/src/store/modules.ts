@@ -1,6 +1,6 @@
 /** Finds and loads the modules that another process or thread needs. */
 
-import type { OpenRevoker } from './contract.ts';
+import type { OpenRevoker } from './revoker.ts';
 
 /**
  * The URL of a module in the same folder as the module at `url`, for another process to load.
