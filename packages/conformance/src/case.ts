@@ -30,6 +30,7 @@ export type Need =
   | 'ownLeasesOnly'
   | 'revisionsSurviveDeletion'
   | 'operator'
+  | 'sharedLeases'
   | 'leaks'
   | 'wire'
   | 'server'
@@ -77,6 +78,8 @@ function offersNeed(need: Need, harness: StoreHarness, capabilities: StoreCapabi
       return capabilities.revisionsSurviveDeletion;
     case 'operator':
       return harness.operator !== undefined;
+    case 'sharedLeases':
+      return harness.sharedLeases === true;
     case 'leaks':
       return harness.leaks !== undefined;
     case 'wire':

@@ -117,6 +117,11 @@ export interface StoreHarness {
    * while the queue has five entries. A store need not. Default false.
    */
   readonly looks?: boolean;
+  /**
+   * True if every client can renew every lease, whichever client the lease was granted to. A store
+   * need not allow this. Default false.
+   */
+  readonly sharedLeases?: boolean;
   /** The faults that clients of {@link StoreHarness.faulty} have. Default: none. */
   readonly offers?: readonly FaultKind[];
   /**

@@ -42,6 +42,7 @@ class EtcdCase {
       clock: systemClock,
       ttlMs: 2_000,
       slackMs: 1_000,
+      sharedLeases: true,
       open: () => this.#open(this.#etcd.endpoints),
       faulty: (fault) => (fault === 'silenceWatches' ? this.#silenceable() : this.#faulty()),
       operator: {

@@ -27,6 +27,7 @@ export function memoryHarness({ server: options, latencyMs = 0, wrap = (store) =
       ttlMs: 1_000,
       timeoutMs: 400,
       slackMs: 100,
+      sharedLeases: true,
       open: async () => wrap(connect(), server),
       offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: async () => {

@@ -67,6 +67,7 @@ class PostgresCase {
       ...this.resources.common(),
       clock: systemClock,
       ttlMs: 1_000,
+      sharedLeases: true,
       open: () => this.#open(this.#url),
       faulty: () => this.#faulty(),
       // As with psql.

@@ -43,6 +43,7 @@ class RedisCase {
       ...this.#resources.common(),
       clock: systemClock,
       ttlMs: 1_000,
+      sharedLeases: true,
       looks: true,
       open: () => this.#open(this.#redis.url),
       faulty: () => this.#faulty(),

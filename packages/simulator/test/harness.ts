@@ -76,6 +76,7 @@ function harnessOf(bench: Bench): StoreHarness {
     looks: server.shape.looks === true,
     timeoutMs: 400,
     slackMs: 250,
+    sharedLeases: true,
     open: async () => bench.connect().store,
     offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
     faulty: async () => faultyClient(bench.connect()),

@@ -5,7 +5,7 @@ import type { StoreCase } from '../case.ts';
 import { beginFault, breakable, recover, type Breakable } from '../breakable-client.ts';
 import { bytes, everyCall, text, type Client } from '../client.ts';
 import { casesOf, faultCasesOf } from '../define.ts';
-import { fails, goneWithinMs, refused } from '../expect.ts';
+import { expiry, fails, goneWithinMs, refused } from '../expect.ts';
 import type { FaultKind, StoreHarness } from '../harness.ts';
 import { begun, sleep, until, within } from '../time.ts';
 
@@ -142,6 +142,22 @@ export const unknownCases: readonly StoreCase[] = [
       await client.put('a', settled.revision, 'new');
       await sleep(harness.clock, harness.slackMs);
       assert.equal(text(await client.read('a')), 'new');
+    },
+  ),
+
+  defineFault(
+    'a renewal that is delivered after a later one does not shorten the lease',
+    { needs: ['wire', 'sharedLeases'], faults: ['stall'] },
+    async (broken, client, harness) => {
+      const lease = await broken.client.shortLease();
+      await broken.client.create('a', 'one', lease);
+      await broken.faults.stall();
+      const held = begun(broken.client.renew(lease));
+      await sleep(harness.clock, harness.ttlMs / 4);
+      const later = await client.renew(lease);
+      await broken.faults.heal();
+      await Promise.allSettled([held]);
+      await expiry(client, harness, 'a', { ...lease, ...later });
     },
   ),
 

@@ -109,6 +109,18 @@ export const leaseMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'a renewal sets the end of the lease by the time at which the client sent it',
+    caughtBy: ['unknown outcomes', 'a renewal that is delivered after a later one does not shorten the lease'],
+    wrap: (store, server) =>
+      but(store, {
+        renewLease: async (lease, options) => {
+          const renewal = await store.renewLease(lease, options);
+          endAt(server, lease, options.at.monotonicMs + renewal.ttlMs);
+          return renewal;
+        },
+      }),
+  },
+  {
     name: 'a lease renews itself',
     caughtBy: ['leases', 'a lease without keys expires as well'],
     wrap: (store, server) =>

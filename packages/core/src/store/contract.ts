@@ -320,7 +320,9 @@ export interface Store extends AsyncDisposable {
   /** Requests a lease of `ttlMs`, which is from `minTtlMs` to `maxTtlMs` of the capabilities. */
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease>;
   /**
-   * Renews a lease. Never brings back a lease that has ended.
+   * Renews a lease. Never brings back a lease that has ended. A request may reach the store after
+   * that of a later call. It must not shorten what the later call has obtained: the store counts
+   * the ttl from the moment at which it applies the request, or keeps the later one of two ends.
    *
    * @throws `LEASE_EXPIRED` if the lease has certainly ended.
    */
