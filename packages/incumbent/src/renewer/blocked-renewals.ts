@@ -35,6 +35,8 @@ export interface ThreadClock {
 
 interface Tracked extends RenewableLease {
   isRenewing: boolean;
+  /** When the last renewal was sent that the store has acknowledged. */
+  renewedAtMs: number;
   retryAtMs: number;
 }
 
@@ -54,7 +56,7 @@ export class BlockedRenewals {
   }
 
   add(lease: RenewableLease): void {
-    this.#leases.add({ ...lease, isRenewing: false, retryAtMs: -Infinity });
+    this.#leases.add({ ...lease, isRenewing: false, renewedAtMs: -Infinity, retryAtMs: -Infinity });
   }
 
   /** Renews the leases that are due. Call it several times per `blockedAfterMs`. */
@@ -65,11 +67,11 @@ export class BlockedRenewals {
     }
   }
 
-  #isDue({ shared, renewEveryMs, retryAtMs }: Tracked): boolean {
+  #isDue({ shared, renewEveryMs, renewedAtMs, retryAtMs }: Tracked): boolean {
     const nowMs = this.#clock.now();
     const blockedMs = nowMs - shared.beatMs;
     if (blockedMs < this.#rules.blockedAfterMs || blockedMs > this.#rules.maxBlockedMs) return false;
-    return nowMs - shared.newestMs >= renewEveryMs && nowMs >= retryAtMs;
+    return nowMs - Math.max(shared.newestMs, renewedAtMs) >= renewEveryMs && nowMs >= retryAtMs;
   }
 
   async #renewOnce(lease: Tracked): Promise<void> {
@@ -77,8 +79,13 @@ export class BlockedRenewals {
     lease.isRenewing = true;
     try {
       const at = { monotonicMs: atMs, wallMs };
-      const { ttlMs } = await this.#renew(lease.ticket, { at, timeoutMs: this.#rules.callTimeoutMs });
-      lease.shared.publish({ atMs, wallMs, ttlMs });
+      const { ttlMs, validFrom } = await this.#renew(lease.ticket, { at, timeoutMs: this.#rules.callTimeoutMs });
+      lease.renewedAtMs = atMs;
+      lease.shared.publish({
+        atMs: Math.min(atMs, validFrom.monotonicMs),
+        wallMs: Math.min(wallMs, validFrom.wallMs),
+        ttlMs,
+      });
     } catch (error) {
       if (isIncumbentError(error, 'LEASE_EXPIRED')) this.#leases.delete(lease);
       lease.retryAtMs = this.#clock.now() + this.#rules.retryEveryMs;

@@ -11,7 +11,10 @@ export function now(): number {
 
 /** A renewal that the store has acknowledged. */
 export interface SharedRenewal {
-  /** The moment before the renewal was sent, by `now()`. */
+  /**
+   * The moment from which the store keeps the lease for the whole ttl, by `now()`: the one before
+   * the renewal was sent, or an earlier one.
+   */
   readonly atMs: number;
   /** The same moment by the wall clock, in ms since the epoch. */
   readonly wallMs: number;
@@ -55,7 +58,7 @@ export class SharedLease {
     this.#store(RENEWED, atMs);
   }
 
-  /** When the newest acknowledged renewal was sent, by either thread. */
+  /** The moment from which the newest acknowledged renewal counts, of either thread. */
   get newestMs(): number {
     return Math.max(this.#load(RENEWED), this.latest()?.atMs ?? -Infinity);
   }

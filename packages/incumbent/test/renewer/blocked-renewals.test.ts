@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Renewal, StoreError } from '@incumbent/core';
+import { type Moment, type Renewal, StoreError } from '@incumbent/core';
 
 import { BlockedRenewals } from '../../src/renewer/blocked-renewals.ts';
 import { SharedLease } from '../../src/renewer/shared-lease.ts';
@@ -14,11 +14,11 @@ class Scene {
   nowMs = 1_000;
   readonly shared = new SharedLease();
   readonly sentAt: number[] = [];
-  answer: () => Promise<Renewal> = async () => ({ ttlMs: 10_000, validFrom: { monotonicMs: 0, wallMs: 0 } });
+  answer: (at: Moment) => Promise<Renewal> = async (at) => ({ ttlMs: 10_000, validFrom: at });
   readonly renewals = new BlockedRenewals(
-    () => {
+    (_, { at }) => {
       this.sentAt.push(this.nowMs);
-      return this.answer();
+      return this.answer(at);
     },
     RULES,
     { now: () => this.nowMs, wall: () => this.nowMs + 1e12 },
@@ -54,6 +54,27 @@ describe('the renewals of the worker', () => {
     expect(scene.shared.latest()).toEqual({ atMs: 10_000, wallMs: 1e12 + 10_000, ttlMs: 10_000 });
     await scene.pass(10_000, { blocked: false });
     expect(scene.sentAt).toHaveLength(3);
+  });
+
+  it('count from the earlier moment that the store names, and come no more often', async () => {
+    const scene = new Scene();
+    scene.answer = async ({ monotonicMs, wallMs }) => ({
+      ttlMs: 10_000,
+      validFrom: { monotonicMs: monotonicMs - 2_500, wallMs: wallMs - 2_500 },
+    });
+    await scene.pass(10_000, { blocked: true });
+    expect(scene.sentAt).toEqual([4_000, 7_000, 10_000]);
+    expect(scene.shared.latest()).toEqual({ atMs: 7_500, wallMs: 1e12 + 7_500, ttlMs: 10_000 });
+  });
+
+  it('never count from a later moment than their own', async () => {
+    const scene = new Scene();
+    scene.answer = async ({ monotonicMs, wallMs }) => ({
+      ttlMs: 10_000,
+      validFrom: { monotonicMs: monotonicMs + 50, wallMs: wallMs + 50 },
+    });
+    await scene.pass(3_500, { blocked: true });
+    expect(scene.shared.latest()).toEqual({ atMs: 4_000, wallMs: 1e12 + 4_000, ttlMs: 10_000 });
   });
 
   it('end when the block has lasted for maxBlockedMs', async () => {
