@@ -22,8 +22,9 @@ export interface Faults {
   /** `refuse`: open connections are reset, and new ones are refused. */
   refuse(): Promise<void>;
   /**
-   * `dropReply`: the store receives and applies the next request. Its answer never arrives, or the
-   * connection is reset instead.
+   * `dropReply`: the store receives and applies the next write. The answer to the request that
+   * applies it never arrives, or the connection is reset instead. A call may take several requests,
+   * and pings may use the same connection: their answers are not the ones to drop.
    */
   dropNextReply(): Promise<void>;
   /** `dropRequests`: what the client sends never arrives. */
@@ -105,7 +106,10 @@ export interface StoreHarness {
   readonly timeoutMs: number;
   /** How late a timer, a notification or an answer may be on a healthy but busy machine, in ms. */
   readonly slackMs: number;
-  /** Opens another client on the case's namespace. */
+  /**
+   * Opens another client on the case's namespace. It must share no state of the process with the
+   * other clients, such as a lock or a cache: that would hide what breaks between processes.
+   */
   open(): Promise<Store>;
   /**
    * False if a call is never on its way between a client and its store, as with a file. A call that

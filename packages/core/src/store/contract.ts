@@ -9,7 +9,9 @@
  *   its options through `checkCall`.
  * - A call that fails rejects with a {@link StoreError} whose `outcome` is correct: `refused` and
  *   `notSent` only if the store did not apply the call and never will, `unknown` otherwise. The
- *   adapter does not send a call again, unless the store has certainly not applied it.
+ *   adapter does not send a call again, unless the store has certainly not applied it. A conflict
+ *   that the store reports without a failed expectation is such a case: the adapter repeats the
+ *   request within the timeout, or answers with what a read of the keys shows.
  * - `compareAndSwap`, `enqueue`, `list`, and `read` unless `fresh` is false, are linearizable if
  *   `capabilities.linearizable` is true.
  * - A value is what its bytes were at the call: the caller may use the array again.
@@ -207,8 +209,11 @@ export interface StoreCapabilities {
   readonly weakness?: string;
   /**
    * - `counter`: terms are consecutive from 1, except that an abandoned claim may use one up.
-   * - `clock`: the store may lose data. The `order` of an entry is a time by the store's clock, and
-   *   the first term is taken from it, so that terms rise even after such a loss.
+   * - `clock`: the store may lose data. The `order` of an entry is a time by the store's clock: the
+   *   time since 1970 in one fixed unit, milliseconds or finer, or one more than the last order if
+   *   that is higher. It is from 1 to 2^61, so nanoseconds fit until 2043. The first term is one
+   *   more than the `order` of the candidate's entry. So terms rise even after such a loss, as long
+   *   as the clock is right.
    */
   readonly termSource: 'counter' | 'clock';
   /** The shortest ttl that can be requested, in ms. */
