@@ -15,12 +15,14 @@ let isClosing = false;
 const tell = (told: Report): void => void process.send?.(told);
 
 const transport = new TcpTransport({ memberId, members, secret: process.env['CLUSTER_SECRET'] ?? '' });
-const cable = new Cable(transport.election('controller'));
+const election = 'controller';
+const cable = new Cable(transport.election(election));
 const member = new PeerMember({
   algorithm: electionOf(name, Object.keys(members)),
   transport: cable,
   memberId,
-  ...(name === 'quorum' ? { storage: voteFile(`${folder}/votes-of-${memberId}`) } : {}), // by best effort nothing is kept
+  // One file for each election of each member. By best effort nothing is kept.
+  ...(name === 'quorum' ? { storage: voteFile(`${folder}/votes-of-${memberId}-in-${election}`) } : {}),
 });
 
 member.subscribe((view) => {

@@ -17,7 +17,7 @@ const member = new PeerMember({
   algorithm: quorum({ members: Object.keys(members), electionTimeoutMinMs: Number(electionTimeoutMinMs) }),
   transport: transport.election('controller'),
   memberId,
-  storage: voteFile(`${folder}/votes-of-${memberId}`),
+  storage: voteFile(`${folder}/votes-of-${memberId}-in-controller`),
 });
 for (const trouble of ['connectionRefused', 'messageRefused', 'peerFailed'])
   diagnosticsChannel.subscribe(`incumbent:${trouble}`, (fields) => emit('trouble', { trouble, fields: inspect(fields) }));

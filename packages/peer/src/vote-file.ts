@@ -5,12 +5,12 @@
  * saved.
  *
  * It withstands a torn write. It does not withstand a disk that loses acknowledged writes, nor a
- * second process that uses the same file.
+ * second process that uses the same file. Within one process, a file is open once.
  */
 
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open, realpath, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { IncumbentError } from '@incumbent/core';
 import { invalidText } from '@incumbent/core/adapter';
@@ -44,12 +44,20 @@ interface Slot {
 }
 
 /**
- * Creates the storage for one member. `load` creates the file with the mode 0600 if it does not
- * exist, but not its folder. What `load` returns is durable.
+ * The real paths of the files that are open in this process. Two elections that wrote the same file
+ * would overwrite each other's votes, because each counts only its own writes.
+ */
+const openPaths = new Set<string>();
+
+/**
+ * Creates the storage for one election of one member. `load` creates the file with the mode 0600 if
+ * it does not exist, but not its folder. What `load` returns is durable.
  *
  * `load` rejects with `CORRUPT` if neither slot can be read, or the file was truncated, because a
- * member must not forget its vote. `load` and `save` reject with the errors of the file system,
- * which name the file: `ELOOP` if the path is a symbolic link, `ENOSPC` if the disk is full.
+ * member must not forget its vote. It rejects with `INVALID_OPTION` if the file is open in this
+ * process: from a `load` that resolved until `close`, which the member calls when it closes. `load`
+ * and `save` reject with the errors of the file system, which name the file or its folder: `ELOOP`
+ * if the path is a symbolic link, `ENOSPC` if the disk is full.
  *
  * @throws `INVALID_OPTION` if `path` is no path.
  */
@@ -60,6 +68,8 @@ export function voteFile(path: string): DurableStorage<Vote> {
 
 class VoteFile implements DurableStorage<Vote> {
   readonly #path: string;
+  /** What this file has put into `openPaths`. */
+  #openPath: string | undefined;
   #file: FileHandle | undefined;
   #number = 0n;
 
@@ -67,8 +77,18 @@ class VoteFile implements DurableStorage<Vote> {
     this.#path = path;
   }
 
-  load(): Promise<Vote | undefined> {
-    return withPath(this.#path, this.#load());
+  async load(): Promise<Vote | undefined> {
+    const openPath = await withPath(this.#path, realPathOf(this.#path));
+    if (openPaths.has(openPath))
+      throw invalidText('path', this.#path, 'a file that is not open in this process: use one file for each election of each member');
+    openPaths.add(openPath);
+    this.#openPath = openPath;
+    try {
+      return await withPath(this.#path, this.#load());
+    } catch (error) {
+      await this.close().catch(() => {});
+      throw error;
+    }
   }
 
   save(vote: Vote): Promise<void> {
@@ -76,16 +96,23 @@ class VoteFile implements DurableStorage<Vote> {
   }
 
   async close(): Promise<void> {
-    const file = this.#file;
+    const [file, openPath] = [this.#file, this.#openPath];
     this.#file = undefined;
-    await file?.close();
+    this.#openPath = undefined;
+    try {
+      // Resolves after a write that is under way, which must not follow those of the next file.
+      await file?.close();
+    } finally {
+      if (openPath !== undefined) openPaths.delete(openPath);
+    }
   }
 
   async #load(): Promise<Vote | undefined> {
-    this.#file ??= await openOrMake(this.#path);
+    const file = await openOrMake(this.#path);
+    this.#file = file;
     await syncFolder(this.#path);
     const bytes = Buffer.alloc(2 * SLOT_BYTES);
-    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, 0);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
     // The file was created in its full length. If it is shorter now, the newer vote may be gone.
     const latest = bytesRead < bytes.length ? undefined : this.#latestIn(bytes);
     if (latest === undefined || latest.number === MAX_NUMBER) throw corrupt(this.#path);
@@ -129,6 +156,16 @@ async function withPath<T>(path: string, call: Promise<T>): Promise<T> {
 function corrupt(path: string, cause?: unknown): IncumbentError {
   const message = `the vote in ${path} cannot be read: a member that forgets it may vote twice`;
   return new IncumbentError('CORRUPT', message, { details: { file: path }, ...(cause === undefined ? {} : { cause }) });
+}
+
+/** The same for all paths that lead to one file, which may not exist yet. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+  return join(await realpath(dirname(path)), basename(path));
 }
 
 function placeOf(number: bigint): number {

@@ -1,9 +1,9 @@
-import { type FileHandle, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, type FileHandle, mkdir, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { voteFile, type Vote } from '../src/index.ts';
+import { MemoryNetwork, PeerMember, quorum, voteFile, type Vote } from '../src/index.ts';
 
 let folder: string;
 let path: string;
@@ -16,8 +16,8 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const voteOf = (term: bigint): Vote => ({ memberId: 'a', term, votedFor: term % 2n === 0n ? 'b' : undefined });
 
-async function loaded(): Promise<Vote | undefined> {
-  const file = voteFile(path);
+async function loaded(from: string = path): Promise<Vote | undefined> {
+  const file = voteFile(from);
   try {
     return await file.load();
   } finally {
@@ -79,7 +79,9 @@ describe('a vote file', () => {
     await file.load();
     for (let term = 1n; term <= 5n; term += 1n) {
       await file.save(voteOf(term));
-      expect(await loaded()).toEqual(voteOf(term));
+      // A process that dies now leaves this file to the next one.
+      await copyFile(path, `${path}-left`);
+      expect(await loaded(`${path}-left`)).toEqual(voteOf(term));
     }
     await file.close();
     await saved(voteOf(2n ** 63n - 1n));
@@ -227,5 +229,78 @@ describe('a vote file', () => {
     await expect(loaded()).rejects.toMatchObject({ code: 'ENOENT', message: expect.stringMatching(/ENOENT: .*no\/such\/folder/) });
     await expect(voteFile(join(folder, 'unloaded')).save(voteOf(1n))).rejects.toThrow('loaded before');
     expect(() => voteFile('')).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
+
+describe('a vote file that is open in this process', () => {
+  const refused = { code: 'INVALID_OPTION', details: { option: 'path' }, message: expect.stringMatching(/one file for each election/) };
+
+  it('is refused to a second election, which would forget votes of the first one', async () => {
+    const [first, second] = [voteFile(path), voteFile(path)];
+    await first.load();
+    await expect(second.load()).rejects.toMatchObject(refused);
+    await second.close();
+    await first.save(voteOf(7n));
+    await first.close();
+    expect(await loaded()).toEqual(voteOf(7n));
+  });
+
+  it('is refused under every path that leads to it', async () => {
+    await mkdir(join(folder, 'real'));
+    await symlink(join(folder, 'real'), join(folder, 'link'));
+    path = join(folder, 'real/vote');
+    const file = voteFile(path);
+    await file.load();
+    await symlink(path, join(folder, 'vote'));
+    for (const other of [
+      join(folder, 'link/vote'),
+      join(folder, 'vote'),
+      relative(process.cwd(), path),
+      join(folder, 'real/../link/./vote'),
+    ])
+      await expect(voteFile(other).load()).rejects.toMatchObject(refused);
+    await file.close();
+    expect(await loaded(join(folder, 'link/vote'))).toBeUndefined();
+  });
+
+  it('is refused to all but one of those that open it at the same time, also if it does not exist yet', async () => {
+    const files = ['a', 'b', 'c'].map(() => voteFile(path));
+    const ends = await Promise.allSettled(files.map((file) => file.load()));
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    await files[ends.findIndex(({ status }) => status === 'fulfilled')]?.save(voteOf(7n));
+    await Promise.all(files.map((file) => file.close()));
+    expect(await loaded()).toEqual(voteOf(7n));
+  });
+
+  it('is refused to a second member that has the same storage', async () => {
+    const file = voteFile(path);
+    await file.load();
+    await expect(file.load()).rejects.toMatchObject(refused);
+    await file.close();
+    expect(await file.load()).toBeUndefined();
+    await file.close();
+  });
+
+  it('is open no more after a load that failed', async () => {
+    await writeFile(path, 'hello');
+    const file = voteFile(path);
+    await expect(file.load()).rejects.toMatchObject({ code: 'CORRUPT' });
+    await rm(path);
+    expect(await loaded()).toBeUndefined();
+  });
+
+  it('keeps a second member from starting until the first one has closed', async () => {
+    const algorithm = quorum({ members: ['a'] });
+    const memberOf = (): PeerMember<'quorum'> =>
+      new PeerMember({ algorithm, transport: new MemoryNetwork(), memberId: 'a', storage: voteFile(path) });
+    const [first, second] = [memberOf(), memberOf()];
+    await first.start();
+    await expect(second.start()).rejects.toMatchObject(refused);
+    await second.close();
+    await expect(memberOf().start()).rejects.toMatchObject(refused);
+    await first.close();
+    const third = memberOf();
+    await third.start();
+    await third.close();
   });
 });
