@@ -40,7 +40,7 @@ export { electionKeys, groupKey, type ElectionKeys } from './protocol/keys.ts';
 export { checkGroupRecordSize, checkRecordSize } from './protocol/record-size.ts';
 export { MAX_VALUE_DEPTH } from './base/json.ts';
 export { checkSuccessionOption, PRIORITY_RANGE, writeName } from './protocol/succession.ts';
-export { checkFloor, MAX_ADMITTED, MAX_FLOOR, MAX_TERM } from './protocol/terms.ts';
+export { checkFloor, MAX_ADMITTED, MAX_FLOOR, MAX_TERM, reportStaleTerm } from './protocol/terms.ts';
 export { payloadCodec } from './protocol/value-codec.ts';
 export {
   checkCall,

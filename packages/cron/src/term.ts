@@ -2,7 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Clock, isIncumbentError, type Leadership } from '@incumbent/core';
-import { MAX_FLOOR, onAbort, sleep, withJson } from '@incumbent/core/adapter';
+import { onAbort, reportStaleTerm, sleep, withJson } from '@incumbent/core/adapter';
 import type { CronReport } from './reports.ts';
 import { dateOf, lastDropped, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
 import { SlotBook } from './slot-record.ts';
@@ -207,9 +207,7 @@ export class CronTerm {
         await book.finish(slot, 'failed');
       }
       // A fence has seen a newer term: the next claim must take a higher one, if there may be one.
-      if (!isIncumbentError(error, 'STALE_TERM')) return;
-      const { seen } = error.details;
-      if (seen > run.term && seen <= MAX_FLOOR) this.#leadership.reportTerm(seen);
+      reportStaleTerm(error, this.#leadership);
       return;
     }
     if (this.#leadership.isValid()) await book.finish(slot, 'finished');

@@ -146,17 +146,19 @@ export class PeerLeadership<S extends Safety = Safety> {
 
   /**
    * Reports a term that a fence has seen. A term above this one ends the leadership with the reason
-   * `termBehind`, and every later term of this member is higher than the reported one. Does nothing
-   * after the end, and without terms.
+   * `termBehind`, and every later term of this member is higher than the reported one, also if the
+   * leadership has ended before. Does nothing without terms.
    *
    * @throws `INVALID_OPTION` for a term above `2n ** 61n`: no fence can have seen it. The
    * leadership goes on.
    */
   reportTerm(seen: bigint): void {
     checkFloor('seen', seen);
-    if (this.term === undefined || seen <= this.term || !this.isValid()) return;
-    this.#facts = { seenTerm: seen };
-    this.#driver.end('termBehind');
+    if (this.term === undefined || seen <= this.term) return;
+    if (this.isValid()) {
+      this.#facts = { seenTerm: seen };
+      this.#driver.end('termBehind');
+    }
     this.#driver.command({ type: 'seen', term: seen });
   }
 

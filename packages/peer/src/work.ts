@@ -1,6 +1,6 @@
 /** Runs the work of `lead`, from its start until the leadership is released. */
 
-import { onAbort } from '@incumbent/core/adapter';
+import { onAbort, reportStaleTerm } from '@incumbent/core/adapter';
 import type { PeerEndReason, Safety } from './algorithm.ts';
 import type { PeerLeadership } from './leadership.ts';
 
@@ -19,10 +19,15 @@ export function startWork<S extends Safety, T>(work: Work<S, T>, leadership: Pee
   return promise;
 }
 
+/**
+ * Calls the work. Work that throws a fence's `STALE_TERM` ends its leadership as a loss. If the
+ * leadership has ended before, the member's next term is still higher.
+ */
 async function settle<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
   try {
     return { value: await work(leadership) };
   } catch (error) {
+    reportStaleTerm(error, leadership);
     return { error };
   }
 }

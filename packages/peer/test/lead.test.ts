@@ -1,5 +1,6 @@
 /** The work of `lead`: when it runs, and how its end ends the leadership. */
 
+import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 import type { PeerLeadership } from '../src/index.ts';
 import { Group as BestEffortGroup } from './best-effort/group.ts';
@@ -122,5 +123,58 @@ describe('lead', () => {
     campaign.catch(() => {});
     await group.clock.advance(6_000);
     expect(group.leaders).toEqual(['b']);
+  });
+});
+
+describe('lead, whose work meets a fence that has seen a newer term,', () => {
+  it('leads again, beyond the term that the fence has seen', async () => {
+    await using group = new Group();
+    const fence = new Fence({ highest: 50n });
+    const admitted: bigint[] = [];
+    const log = logger();
+    const rejected: unknown[] = [];
+    for (const id of group.ids) {
+      const led = group.member(id, { logger: log }).lead(async ({ term, ended }) => {
+        fence.admit(term);
+        admitted.push(term);
+        await ended;
+      });
+      led.catch((error: unknown) => rejected.push(error));
+    }
+    await group.clock.advance(20_000);
+    expect(rejected).toEqual([]);
+    expect(admitted.at(-1)).toBeGreaterThan(50n);
+    const failed = log.lines.find(({ message }) => message === 'the work failed');
+    expect(failed).toMatchObject({ fields: { err: { code: 'STALE_TERM' }, campaignsAgain: true } });
+    const end = log.lines.find(({ message }) => message === 'leadership ended');
+    expect(end).toMatchObject({ fields: { reason: 'termBehind', seenTerm: '50' } });
+  });
+
+  it('leads again beyond that term also if the work meets the fence only after another loss', async () => {
+    await using group = new Group();
+    const [a, b, c] = group.ids.map((id) => group.member(id));
+    await Promise.all([b!.start(), c!.start()]);
+    const terms: bigint[] = [];
+    const leading = a!.lead(async ({ term, ended }) => {
+      terms.push(term);
+      await ended;
+      new Fence({ highest: 50n }).admit(term);
+    });
+    leading.catch(() => {});
+    await group.clock.advance(8_000);
+    group.network.isolate('a');
+    await group.clock.advance(3_000);
+    group.network.heal();
+    await group.clock.advance(8_000);
+    expect(terms).toHaveLength(2);
+    expect(terms[1]).toBeGreaterThan(50n);
+  });
+
+  it('resigns, and rejects with STALE_TERM, if the term that the fence has seen is too high to be true', async () => {
+    await using group = new Group(['a']);
+    const member = group.member('a');
+    const leading = member.lead(({ term }) => new Fence({ highest: 2n ** 62n }).admit(term));
+    await expect(group.clock.run(leading)).rejects.toMatchObject({ code: 'STALE_TERM' });
+    expect(member.highestTerm).toBe(1n);
   });
 });

@@ -84,10 +84,18 @@ describe('a leadership', () => {
     for (const seen of [0n, 2n ** 61n + 1n, 7, undefined])
       expect(() => leadership.reportTerm(seen as bigint)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
     expect(leadership.isValid()).toBe(true);
+  });
+
+  it('that is over takes a reported term, and keeps the reason of its end', async () => {
+    await using group = new Group(['a']);
+    const leadership = await led(group);
     await group.clock.run(leadership.resign());
     leadership.reportTerm(40n);
     expect(await leadership.ended).toMatchObject({ reason: 'resigned' });
-    expect(group.members[0]!.highestTerm).toBe(1n);
+    const again = await group.clock.run(group.members[0]!.campaign());
+    expect(again.term).toBe(41n);
+    leadership.reportTerm(40n);
+    expect(again.isValid()).toBe(true);
   });
 });
 

@@ -7,13 +7,13 @@ import { checkSignal, isAbort, onAbort, type SignalOptions, withSignals } from '
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Clock } from '../base/clock.ts';
-import { isIncumbentError, isRetryable } from '../base/errors.ts';
+import { isRetryable } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Telemetry } from '../base/telemetry.ts';
 import { checkBoolean, checkFunction, invalidOption } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
 import type { Timing } from '../lease/timing.ts';
-import { MAX_FLOOR } from '../protocol/terms.ts';
+import { reportStaleTerm } from '../protocol/terms.ts';
 
 /** The options of `lead`. */
 export interface LeadOptions extends SignalOptions {
@@ -215,10 +215,7 @@ async function settle<V, T>(work: Work<V, T>, leadership: Leadership<V>): Promis
   try {
     return { value: await work(leadership) };
   } catch (error) {
-    if (isIncumbentError(error, 'STALE_TERM')) {
-      const { seen } = error.details;
-      if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
-    }
+    reportStaleTerm(error, leadership);
     return { error };
   }
 }

@@ -12,7 +12,7 @@
  * 2^53 - 1 would be too low: a store of the kind `termSource: 'clock'` may count nanoseconds.
  */
 
-import { IncumbentError } from '../base/errors.ts';
+import { IncumbentError, isIncumbentError } from '../base/errors.ts';
 import { invalidOption } from '../base/validate.ts';
 
 /** The highest term that a caller may demand. */
@@ -39,6 +39,16 @@ export function checkFloor(option: string, term: unknown): bigint {
 export function checkAdmitted(option: string, term: unknown, min: 0n | 1n): bigint {
   if (typeof term === 'bigint' && term >= min && term <= MAX_ADMITTED) return term;
   throw invalidOption(option, term, `a bigint from ${min}n to 2n ** 62n`);
+}
+
+/**
+ * Reports to the leadership the newer term that a fence has seen, if the error is the fence's
+ * `STALE_TERM`. Does nothing for a term that is too high to be demanded, or without terms.
+ */
+export function reportStaleTerm(error: unknown, leadership: { readonly term: bigint | undefined; reportTerm(seen: bigint): void }): void {
+  if (!isIncumbentError(error, 'STALE_TERM') || leadership.term === undefined) return;
+  const { seen } = error.details;
+  if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
 }
 
 /** Returns the highest of these terms, or 0n if there are none. */
