@@ -10,8 +10,8 @@ import type { ClaimedRun, CronRun, CronTerm } from './term.ts';
 export interface NodeCronOptions extends Omit<JobOptions, 'maxLate'> {
   /**
    * With `misfire: 'run'`: how long a process that does not lead keeps the last slot of a task, to
-   * run it if it is elected meanwhile, in ms. At least the member's ttl, so that a failover misses
-   * no slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
+   * run it if it is elected meanwhile, in ms. After that, it reports the slot as missed if it is
+   * elected. At least the member's ttl, so that a failover misses no slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
    * 3,600,000. Default 30,000.
    */
   readonly holdMs?: number | undefined;
@@ -20,6 +20,8 @@ export interface NodeCronOptions extends Omit<JobOptions, 'maxLate'> {
 /** A slot that came while this process did not lead. */
 interface HeldSlot {
   readonly slot: SlotMs;
+  /** Whether it does not run any more: if this process is elected, it records it as missed. */
+  readonly isMissed: boolean;
   /** Settles the question of node-cron: with the run, or undefined if another process has it. */
   readonly settle: (claimed: Promise<ClaimedRun | undefined> | undefined) => void;
 }
@@ -93,15 +95,17 @@ export class NodeCronCoordinator {
     return this.#runs.get(`${task?.name}:${date.toISOString()}`)?.run;
   }
 
-  /** Keeps a slot until this process is elected, a later slot comes, or time is up. */
+  /**
+   * Keeps a slot until this process is elected, or a later slot comes. Settles with undefined when
+   * the slot is not to run any more.
+   */
   async #hold(job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
     const { promise, resolve } = Promise.withResolvers<ClaimedRun | undefined>();
-    const held: HeldSlot = { slot, settle: resolve };
-    if (!this.#keep(job, held)) return undefined;
-    // Kept all the same: if this process is elected, it records the slot as missed.
-    if (this.#options.misfire !== 'run') return undefined;
+    const runs = this.#options.misfire === 'run';
+    const held: HeldSlot = { slot, isMissed: !runs, settle: resolve };
+    if (!this.#keep(job, held) || !runs) return undefined;
     const letGo = this.#cron.clock.schedule(this.#options.holdMs, () => {
-      if (this.#held.get(job) === held) this.#settle(job, undefined);
+      if (this.#held.get(job) === held) this.#keepMissed(job, slot);
     });
     try {
       return await promise;
@@ -117,6 +121,11 @@ export class NodeCronCoordinator {
     this.#settle(job, undefined);
     this.#held.set(job, held);
     return true;
+  }
+
+  /** Answers node-cron with no, and keeps the slot only to record it as missed. */
+  #keepMissed(job: string, slot: SlotMs): void {
+    this.#keep(job, { slot, isMissed: true, settle: () => {} });
   }
 
   #settle(job: string, claimed: Promise<ClaimedRun | undefined> | undefined): void {
@@ -138,9 +147,9 @@ export class NodeCronCoordinator {
   /** Records a slot as missed, in the next term if it cannot be done in this one. */
   async #miss(term: CronTerm, job: string, slot: SlotMs): Promise<void> {
     try {
-      await term.miss(job, slot, this.#options.misfire === 'report');
+      await term.miss(job, slot, this.#options.misfire !== 'skip');
     } catch {
-      this.#keep(job, { slot, settle: () => {} });
+      this.#keepMissed(job, slot);
     }
   }
 
@@ -149,12 +158,9 @@ export class NodeCronCoordinator {
     void term.over.then(() => {
       if (this.#term === term) this.#term = undefined;
     });
-    for (const [job, { slot }] of [...this.#held]) {
-      if (this.#options.misfire === 'run') this.#settle(job, this.#claimOrHold(term, job, slot));
-      else {
-        this.#settle(job, undefined);
-        void this.#miss(term, job, slot);
-      }
+    for (const [job, { slot, isMissed }] of [...this.#held]) {
+      this.#settle(job, isMissed ? undefined : this.#claimOrHold(term, job, slot));
+      if (isMissed) void this.#miss(term, job, slot);
     }
   }
 

@@ -213,6 +213,62 @@ describe('a coordinator', () => {
     expect(fleet.reports).toEqual([{ type: 'missed', job: 'tick', from: new Date(START_MS + 1_000), to: new Date(START_MS + 1_000) }]);
   });
 
+  it.each(['run', 'report', 'skip'] as const)('records a slot that is held for too long as missed, with misfire "%s"', async (misfire) => {
+    await using fleet = new Fleet();
+    const coordinators = ['a', 'b'].map((id) => {
+      const { cron, start } = fleet.process(id);
+      void start();
+      return new NodeCronCoordinator(cron, { misfire });
+    });
+    await fleet.cluster.advance(1_000);
+    // The store is away for longer than holdMs.
+    for (const id of ['a', 'b']) fleet.cluster.cutOff(id);
+    await fleet.cluster.advance(9_000);
+    const asked = coordinators.map((each) => each.shouldRun(keyOf(10)));
+    await fleet.cluster.advance(50_000);
+    expect(await Promise.all(asked)).toEqual([false, false]);
+    for (const id of ['a', 'b']) fleet.cluster.heal(id);
+    await fleet.cluster.advance(10_000);
+    const slot = new Date(START_MS + 10_000);
+    expect(fleet.reports).toEqual(misfire === 'skip' ? [] : [{ type: 'missed', job: 'tick', from: slot, to: slot }]);
+    expect(fleet.record('tick')).toMatchObject({ slot: slot.toISOString(), state: 'missed' });
+  });
+
+  it('records no slot as missed that another process has run', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = ['a', 'b'].map((id) => {
+      const { cron, start } = fleet.process(id);
+      void start();
+      return new NodeCronCoordinator(cron, { holdMs: 500 });
+    });
+    await fleet.cluster.advance(1_000);
+    const asked = [a, b].map((each) => each?.shouldRun(keyOf(1)));
+    await fleet.cluster.advance(1_000);
+    expect(await Promise.all(asked)).toEqual([true, false]);
+    await fleet.cluster.run(Promise.resolve(a?.onComplete(keyOf(1))));
+    fleet.cluster.crash('a');
+    await fleet.cluster.advance(20_000);
+    expect(fleet.reports).toEqual([]);
+    expect(fleet.record('tick')).toMatchObject({ term: '1', state: 'finished' });
+  });
+
+  it('reports a run that was interrupted at the next election, not at the next slot', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = ['a', 'b'].map((id) => {
+      const { cron, start } = fleet.process(id);
+      void start();
+      return new NodeCronCoordinator(cron);
+    });
+    await fleet.cluster.advance(10_000);
+    const asked = [a, b].map((each) => each?.shouldRun(keyOf(10)));
+    // The run takes longer than holdMs.
+    await fleet.cluster.advance(40_000);
+    expect(await Promise.all(asked)).toEqual([true, false]);
+    fleet.cluster.crash('a');
+    await fleet.cluster.advance(20_000);
+    expect(fleet.reports).toEqual([{ type: 'interrupted', job: 'tick', slot: new Date(START_MS + 10_000), term: 1n }]);
+  });
+
   it('answers at once when the cron has stopped', async () => {
     await using fleet = new Fleet();
     const { cron, start, member } = fleet.process('a');
