@@ -37,7 +37,8 @@ const ISO_LENGTH = 24;
  * node-cron's timers keep the process alive: stop the tasks when `cron.run()` has settled.
  *
  * node-cron knows only the present slot, so of several missed slots at most the latest runs late,
- * and slots that pass while no process runs are not noticed. node-cron keeps the errors of a task
+ * and slots that pass while no process runs are not noticed. A process that has had no slot of a
+ * task since its start reports an interrupted run only at the first one. node-cron keeps the errors of a task
  * to itself, so a task that throws counts as finished.
  */
 export class NodeCronCoordinator {
@@ -45,6 +46,8 @@ export class NodeCronCoordinator {
   readonly #options: Filled<NodeCronOptions>;
   readonly #participant: CronParticipant;
   readonly #held = new Map<string, HeldSlot>();
+  /** The latest slot of each task that node-cron has asked about. */
+  readonly #asked = new Map<string, SlotMs>();
   readonly #runs = new Map<string, ClaimedRun>();
   #term: CronTerm | undefined;
   /** Whether `run` has been called and has settled. */
@@ -72,6 +75,7 @@ export class NodeCronCoordinator {
     const { job, slot } = parseKey(key);
     if (!this.#cron.isRunning && this.#hasRun) return false;
     if (!this.#cron.isRunning) throw new Error('call run() of the FleetCron first: without it, no process runs the tasks');
+    this.#asked.set(job, slot);
     this.#settle(job, undefined);
     const claimed = await (this.#term === undefined ? this.#hold(job, slot) : this.#claimOrHold(this.#term, job, slot));
     if (claimed !== undefined) this.#runs.set(key, claimed);
@@ -162,6 +166,8 @@ export class NodeCronCoordinator {
       this.#settle(job, isMissed ? undefined : this.#claimOrHold(term, job, slot));
       if (isMissed) void this.#miss(term, job, slot);
     }
+    // Otherwise a run of a former leader would be reported at the next slot, perhaps a day later.
+    for (const [job, slot] of this.#asked) void term.review(job, slot).catch(() => {});
   }
 
   /** `run` has settled: answers no to every question that is still open. */

@@ -143,6 +143,12 @@ export class CronTerm {
     book.checkAhead(this.#context.clock.wall());
   }
 
+  /** Reports what former leaders may not have reported about a job that has had this slot. */
+  async review(job: string, slot: SlotMs): Promise<void> {
+    // A new job begins before this slot, which may be asked about again.
+    await this.#open(job, slot - 1);
+  }
+
   /** Adds a task that {@link finishRuns} waits for. */
   #track<T>(task: Promise<T>): Promise<T> {
     const settled = task.then(

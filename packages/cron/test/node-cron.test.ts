@@ -269,6 +269,26 @@ describe('a coordinator', () => {
     expect(fleet.reports).toEqual([{ type: 'interrupted', job: 'tick', slot: new Date(START_MS + 10_000), term: 1n }]);
   });
 
+  it('reports its own run that was interrupted when its process is elected again', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    const coordinator = new NodeCronCoordinator(cron);
+    void start();
+    await fleet.cluster.advance(10_000);
+    expect(await fleet.cluster.run(coordinator.shouldRun(keyOf(10)))).toBe(true);
+    fleet.cluster.expireLease('a');
+    await fleet.cluster.advance(1_000);
+    // The process that still runs the task is elected only after the drain.
+    await fleet.cluster.run(coordinator.onComplete(keyOf(10)));
+    await fleet.cluster.advance(20_000);
+    expect(fleet.reports).toMatchObject([
+      { type: 'aborted', job: 'tick', term: 1n },
+      { type: 'interrupted', job: 'tick', slot: new Date(START_MS + 10_000), term: 1n },
+    ]);
+    expect(fleet.record('tick')).toMatchObject({ state: 'interrupted' });
+    expect(await fleet.cluster.run(coordinator.shouldRun(keyOf(31)))).toBe(true);
+  });
+
   it('answers at once when the cron has stopped', async () => {
     await using fleet = new Fleet();
     const { cron, start, member } = fleet.process('a');
