@@ -55,6 +55,11 @@ export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefine
   throw invalidOption('the result of schedule.nextRun', slot, `a Date after ${afterMs}, or null`);
 }
 
+/** Whether the schedule has this slot. */
+export function isSlot(schedule: Schedule, slot: SlotMs): boolean {
+  return nextSlot(schedule, slot - 1) === slot;
+}
+
 /**
  * Of the slots from `first` to `untilMs`, only the latest `keep` run late. Returns the last slot
  * before those, or undefined if there are at most `keep` slots. `first` is a slot itself. Calls the

@@ -5,7 +5,7 @@
 
 import type { Leadership, StoredValue, ValueCodec } from '@incumbent/core';
 import type { CronReport } from './reports.ts';
-import { dateOf, type SlotMs, slotOf } from './schedule.ts';
+import { dateOf, isSlot, type Schedule, type SlotMs, slotOf } from './schedule.ts';
 
 /**
  * What became of a slot. `new`: no slot, but the time since which slots of this job count.
@@ -101,25 +101,23 @@ export class SlotBook {
    * Reads the last slot. A new job starts with `nowMs`, so that it misses no slot from then on.
    * Reports what former leaders may not have reported: the slots that they missed, and a run whose
    * end they can no longer record.
+   *
+   * With a schedule: if the last slot is none of its slots, the schedule was changed. Then the job
+   * starts anew, because the slots before `nowMs` were none of the job when they passed. A last slot
+   * that is ahead of the clock stays: a slot up to it may have run.
    */
-  async open(nowMs: number): Promise<SlotMs> {
-    const term = this.#term;
+  async open(nowMs: number, schedule?: Schedule): Promise<SlotMs> {
     const last = await this.#value.get();
-    if (last === undefined) {
-      const first: SlotRecord = { slot: nowMs, term, state: 'new' };
-      const written = await this.#value.update((current) => (current === undefined ? first : undefined));
-      if (written === undefined) return this.open(nowMs);
-      this.#last = nowMs;
-      return nowMs;
-    }
-    const { slot, unreportedFrom: from } = last;
+    if (last === undefined) return (await this.#begin(undefined, nowMs)) ? nowMs : this.open(nowMs, schedule);
+    const { slot, state, unreportedFrom: from } = last;
     this.#last = slot;
     if (from !== undefined) await this.#reportMissed(from, slot);
-    else if (last.state === 'started' && last.term !== term) {
+    else if (state === 'started' && last.term !== this.#term) {
       this.#report({ type: 'interrupted', job: this.#job, slot: dateOf(slot), term: last.term });
       await this.#value.update((current) => (current?.slot === slot ? { ...last, state: 'interrupted' } : undefined));
     }
-    return slot;
+    const isChanged = state !== 'new' && slot < nowMs && schedule !== undefined && !isSlot(schedule, slot);
+    return isChanged && (await this.#begin(slot, nowMs)) ? nowMs : slot;
   }
 
   /** Claims a slot. False if this slot or a later one is recorded. */
@@ -153,6 +151,14 @@ export class SlotBook {
     if (byMs <= MAX_AHEAD_MS || this.#isAheadReported) return;
     this.#isAheadReported = true;
     this.#report({ type: 'ahead', job: this.#job, slot: dateOf(this.#last), byMs });
+  }
+
+  /** Counts the slots of the job from `nowMs` on. False if its last slot is another one now. */
+  async #begin(last: SlotMs | undefined, nowMs: number): Promise<boolean> {
+    const first: SlotRecord = { slot: nowMs, term: this.#term, state: 'new' };
+    const written = await this.#value.update((current) => (current?.slot === last ? first : undefined));
+    if (written !== undefined) this.#last = nowMs;
+    return written !== undefined;
   }
 
   async #reportMissed(from: SlotMs, to: SlotMs): Promise<void> {

@@ -163,7 +163,7 @@ export class CronTerm {
   async #loop(job: Job): Promise<void> {
     const { signal } = this.#halt;
     try {
-      const opened = await this.#open(job.name, this.#context.clock.wall());
+      const opened = await this.#open(job.name, this.#context.clock.wall(), job.schedule);
       let { last } = opened;
       while (!this.#finishing.signal.aborted) last = await this.#step(job, opened.book, last);
     } catch (error) {
@@ -225,21 +225,21 @@ export class CronTerm {
   }
 
   /** Reads the record of a job, once in this term. */
-  async #open(job: string, nowMs: number): Promise<Opened> {
+  async #open(job: string, nowMs: number, schedule?: Schedule): Promise<Opened> {
     const known = this.#books.get(job);
     if (known !== undefined) return known;
-    const opening = this.#read(job, nowMs);
+    const opening = this.#read(job, nowMs, schedule);
     this.#books.set(job, opening);
     // Another call tries again.
     opening.catch(() => this.#books.delete(job));
     return opening;
   }
 
-  async #read(job: string, nowMs: number): Promise<Opened> {
+  async #read(job: string, nowMs: number, schedule: Schedule | undefined): Promise<Opened> {
     const { election, report } = this.#context;
     const book = new SlotBook(this.#leadership, { election, job, report });
     try {
-      return { book, last: await book.open(nowMs) };
+      return { book, last: await book.open(nowMs, schedule) };
     } catch (error) {
       // Each claim fails, until somebody deletes the record.
       if (isUnreadable(error)) return { book, last: nowMs };

@@ -68,6 +68,20 @@ describe('a job whose last slot is far ahead of the clock of the leader', () => 
     expect(fleet.runs).toEqual([]);
   });
 
+  it('runs no slot up to that one, also if its schedule was changed meanwhile', async () => {
+    await using fleet = new Fleet();
+    await runAhead(fleet, HOUR_MS);
+    const record = fleet.record('tick');
+    const { cron, start } = fleet.process('b');
+    cron.add('tick', { nextRun: (after) => new Date(Math.floor((after.getTime() + 500) / 1_000) * 1_000 + 500) }, () =>
+      expect.unreachable(),
+    );
+    void start();
+    await fleet.cluster.advance(60_000);
+    expect(fleet.reports).toMatchObject([{ type: 'ahead', slot: new Date(START_MS + 3_603_000) }]);
+    expect(fleet.record('tick')).toEqual(record);
+  });
+
   it('is reported if the clock of the leader is set back during its term', async () => {
     await using fleet = new Fleet();
     let aheadMs = HOUR_MS;
