@@ -317,6 +317,13 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'Give all members the same list.',
     fields: '`former`, `members`',
   },
+  storageSlow: {
+    meaning:
+      'Without a store: the storage has not answered for a second. Until it answers, this member ' +
+      'does not vote, and is not elected.',
+    remedy: 'Check the disk, or the network file system, that holds the vote file.',
+    fields: '`doing` (`load` or `save`), `forMs`',
+  },
   seedsFailed: {
     meaning: 'Without a store: the seeds could not be found. The member asks again.',
     remedy: 'Check the name service.',

@@ -11,6 +11,9 @@ import type { Found, Frame, Link, Transport } from './transport.ts';
 /** How long the end may wait for the storage and the transport, in ms. */
 const LEAVE_WITHIN_MS = 2_000;
 
+/** After this time without an answer of the storage, in ms, the member says so. */
+const SLOW_STORAGE_MS = 1_000;
+
 /** What a participant reports to its member. */
 interface ParticipantCallbacks<S extends Safety> extends Pick<Ports<S>, 'ended' | 'viewed' | 'membership' | 'failed'> {
   elected(driver: Driver<S>, validity: Validity<S>): void;
@@ -85,7 +88,7 @@ export class Participant<S extends Safety> {
 
   async #begin(): Promise<Driver<S>> {
     const { memberId, algorithm, transport, storage, position, clock, random, callbacks } = this.#context;
-    const saved = await storage?.load();
+    const saved = storage === undefined ? undefined : await this.#watched('load', storage.load());
     const durable = saved === undefined ? undefined : algorithm.readDurable(saved);
     if (durable !== undefined) this.#reportChangedMembers(algorithm.formerMembers?.(durable));
     const state = algorithm.start({ memberId, now: momentOf(clock), seed: random.u32(), durable });
@@ -141,9 +144,21 @@ export class Participant<S extends Safety> {
     return read === undefined ? this.#refusals.add('malformed', { from }) : driver.receive(from, read);
   }
 
+  /** Reports a call of the storage that takes long, because the member stands still meanwhile. */
+  async #watched<T>(doing: 'load' | 'save', call: Promise<T>): Promise<T> {
+    const { clock, telemetry } = this.#context;
+    const answered = clock.schedule(SLOW_STORAGE_MS, () => telemetry.emit('storageSlow', { doing, forMs: SLOW_STORAGE_MS }));
+    try {
+      return await call;
+    } finally {
+      answered();
+    }
+  }
+
   async #persist(durable: unknown, done: (written: Written) => void): Promise<void> {
     try {
-      await this.#context.storage?.save(durable);
+      const { storage } = this.#context;
+      if (storage !== undefined) await this.#watched('save', storage.save(durable));
     } catch (error) {
       return done({ ok: false, error });
     }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { bully, PeerMember, type Position, type Transport } from '../src/index.ts';
-import { Group, TestStorage } from './support.ts';
+import { Group, logger, TestStorage } from './support.ts';
 
 describe('a member without a store', () => {
   it('causes no unhandled rejection if its start fails after the campaign was aborted', async () => {
@@ -131,6 +131,34 @@ describe('a member without a store', () => {
       await group.clock.advance(1_000);
       expect([later, group.clock.timers, group.clock.holds]).toEqual([later, 0, 0]);
     }
+  });
+
+  it('says that its storage does not answer, once for each call, and nothing if it answers', async () => {
+    await using group = new Group(['x']);
+    const log = logger();
+    const slow = (): readonly object[] =>
+      log.lines.filter(({ message }) => message === 'the vote storage does not answer').map(({ fields }) => fields);
+    const storage = new TestStorage();
+    const load = storage.load.bind(storage);
+    storage.load = async () => {
+      await new Promise<void>((resolve) => void group.clock.schedule(5_000, resolve));
+      return load();
+    };
+    const member = group.member('x', { storage, logger: log });
+    const starting = member.start();
+    await group.clock.advance(4_000);
+    expect(slow()).toMatchObject([{ doing: 'load' }]);
+    await group.clock.run(starting);
+    await group.clock.run(member.campaign());
+    await group.clock.advance(10_000);
+    expect(slow()).toHaveLength(1);
+    storage.stalled = true;
+    await group.clock.run(member.leadership!.resign());
+    member.campaign().catch(() => {});
+    await group.clock.advance(60_000);
+    expect(slow()).toMatchObject([{ doing: 'load' }, { doing: 'save' }]);
+    await group.clock.run(member.close());
+    expect(group.clock.timers).toBe(0);
   });
 
   it('can be closed although its storage cannot', async () => {

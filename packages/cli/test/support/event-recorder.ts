@@ -53,6 +53,7 @@ const events: Readonly<Record<TelemetryEvent, true>> = {
   peerFailed: true,
   peerConflict: true,
   membersChanged: true,
+  storageSlow: true,
   seedsFailed: true,
 };
 

@@ -70,6 +70,7 @@ export type TelemetryEvent =
   | 'peerFailed'
   | 'peerConflict'
   | 'membersChanged'
+  | 'storageSlow'
   | 'seedsFailed';
 
 /** The log level and text of each event. Undefined if the event is for metrics and traces only. */
@@ -123,6 +124,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   ],
   peerConflict: ['error', 'members contradict each other: is one of them cloned, or its vote restored, or two set up with one id?'],
   membersChanged: ['warn', 'the members are others than when this member voted last: all of them must have the same list'],
+  storageSlow: ['warn', 'the vote storage does not answer'],
   seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
 
