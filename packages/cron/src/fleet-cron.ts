@@ -116,8 +116,8 @@ export class FleetCron {
   /**
    * Adds a job before `run` is called. The first leader that has a new job counts its slots from
    * then on, and so does the first one whose schedule does not have the job's last slot: it was
-   * changed. A job that was left out meanwhile has missed its slots. The name is a part of the key of the job's last slot, `cron/<election>/<job>`: a job
-   * that is renamed is a new job.
+   * changed. A job that was left out meanwhile has missed its slots. The name is a part of the key
+   * of the job's last slot, `cron/<election>/<job>`: a job that is renamed is a new job.
    *
    * Work that throws is reported. Its slot does not run again. Work that throws a fence's
    * `STALE_TERM` ends the leadership, as in `election.lead`.

@@ -11,8 +11,8 @@ export interface NodeCronOptions extends Omit<JobOptions, 'maxLate'> {
   /**
    * With `misfire: 'run'`: how long a process that does not lead keeps the last slot of a task, to
    * run it if it is elected meanwhile, in ms. After that, it reports the slot as missed if it is
-   * elected. At least the member's ttl, so that a failover misses no slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
-   * 3,600,000. Default 30,000.
+   * elected. At least the member's ttl, so that a failover misses no slot. With `noOverlap`,
+   * node-cron warns of each slot that comes during this time. From 0 to 3,600,000. Default 30,000.
    */
   readonly holdMs?: number | undefined;
 }
@@ -38,8 +38,8 @@ const ISO_LENGTH = 24;
  *
  * node-cron knows only the present slot, so of several missed slots at most the latest runs late,
  * and slots that pass while no process runs are not noticed. A process that has had no slot of a
- * task since its start reports an interrupted run only at the first one. node-cron keeps the errors of a task
- * to itself, so a task that throws counts as finished.
+ * task since its start reports an interrupted run only at the first one. node-cron keeps the errors
+ * of a task to itself, so a task that throws counts as finished.
  */
 export class NodeCronCoordinator {
   readonly #cron: FleetCron;

@@ -103,8 +103,8 @@ export class SlotBook {
    * end they can no longer record.
    *
    * With a schedule: if the last slot is none of its slots, the schedule was changed. Then the job
-   * starts anew, because the slots before `nowMs` were none of the job when they passed. A last slot
-   * that is ahead of the clock stays: a slot up to it may have run.
+   * starts anew, because the slots before `nowMs` were none of the job when they passed. A last
+   * slot that is ahead of the clock stays: a slot up to it may have run.
    */
   async open(nowMs: number, schedule?: Schedule): Promise<SlotMs> {
     const last = await this.#value.get();

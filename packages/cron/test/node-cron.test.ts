@@ -242,7 +242,7 @@ describe('a coordinator', () => {
       return new NodeCronCoordinator(cron, { holdMs: 500 });
     });
     await fleet.cluster.advance(1_000);
-    const asked = [a, b].map((each) => each?.shouldRun(keyOf(1)));
+    const asked = [a, b].map(async (each) => each?.shouldRun(keyOf(1)));
     await fleet.cluster.advance(1_000);
     expect(await Promise.all(asked)).toEqual([true, false]);
     await fleet.cluster.run(Promise.resolve(a?.onComplete(keyOf(1))));
@@ -260,7 +260,7 @@ describe('a coordinator', () => {
       return new NodeCronCoordinator(cron);
     });
     await fleet.cluster.advance(10_000);
-    const asked = [a, b].map((each) => each?.shouldRun(keyOf(10)));
+    const asked = [a, b].map(async (each) => each?.shouldRun(keyOf(10)));
     // The run takes longer than holdMs.
     await fleet.cluster.advance(40_000);
     expect(await Promise.all(asked)).toEqual([true, false]);

@@ -213,9 +213,9 @@ export class PeerMember<S extends Safety> {
    * the leadership's signal aborts, the work is awaited, and the member campaigns again and calls
    * `work` again. When `work` returns, the member resigns and this resolves with its value. When it
    * throws, the member resigns with the reason `workFailed` and this rejects. Work that throws a
-   * fence's `STALE_TERM` has met a newer term: the leadership is lost (`termBehind`), and the member
-   * campaigns for a higher term. When `signal` aborts, the work drains and the member resigns
-   * first. Resolves with undefined when the member closes, and if it has been closed.
+   * fence's `STALE_TERM` has met a newer term: the leadership is lost (`termBehind`), and the
+   * member campaigns for a higher term. When `signal` aborts, the work drains and the member
+   * resigns first. Resolves with undefined when the member closes, and if it has been closed.
    *
    * @throws The errors of `work`, and those of `campaign` except for `MEMBER_CLOSED`.
    */
