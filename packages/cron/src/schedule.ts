@@ -55,9 +55,15 @@ export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefine
   throw invalidOption('the result of schedule.nextRun', slot, `a Date after ${afterMs}, or null`);
 }
 
-/** Whether the schedule has this slot. */
-export function isSlot(schedule: Schedule, slot: SlotMs): boolean {
-  return nextSlot(schedule, slot - 1) === slot;
+/**
+ * Whether this slot is of another schedule, because this one has the slot after it, but not this
+ * one. A schedule that counts from the time that it is asked for, such as "a minute later", has no
+ * slot by this measure. Then nobody can tell, and the answer is false.
+ */
+export function isOfAnother(schedule: Schedule, slot: SlotMs): boolean {
+  const isSlot = (time: SlotMs): boolean => nextSlot(schedule, time - 1) === time;
+  const next = nextSlot(schedule, slot);
+  return !isSlot(slot) && next !== undefined && isSlot(next);
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import type { Leadership, StoredValue, ValueCodec } from '@incumbent/core';
 import type { CronReport } from './reports.ts';
-import { dateOf, isSlot, type Schedule, type SlotMs, slotOf } from './schedule.ts';
+import { dateOf, isOfAnother, type Schedule, type SlotMs, slotOf } from './schedule.ts';
 
 /**
  * What became of a slot. `new`: no slot, but the time since which slots of this job count.
@@ -116,7 +116,7 @@ export class SlotBook {
       this.#report({ type: 'interrupted', job: this.#job, slot: dateOf(slot), term: last.term });
       await this.#value.update((current) => (current?.slot === slot ? { ...last, state: 'interrupted' } : undefined));
     }
-    const isChanged = state !== 'new' && slot < nowMs && schedule !== undefined && !isSlot(schedule, slot);
+    const isChanged = state !== 'new' && slot < nowMs && schedule !== undefined && isOfAnother(schedule, slot);
     return isChanged && (await this.#begin(slot, nowMs)) ? nowMs : slot;
   }
 

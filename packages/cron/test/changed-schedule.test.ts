@@ -63,6 +63,22 @@ describe('a job whose schedule was changed', () => {
     expect(fleet.hours.at(-1)).toEqual(['c', 29, true]);
   });
 
+  it('is not taken for changed if it counts from the last slot', async () => {
+    await using fleet = new ReportFleet();
+    const hourly: Schedule = { nextRun: (after) => new Date(after.getTime() + HOUR_MS) };
+    fleet.deploy('a', hourly);
+    await fleet.until(2.5);
+    fleet.cluster.crash('a');
+    await fleet.until(3.5);
+    fleet.deploy('b', hourly);
+    await fleet.until(3.9);
+    expect(fleet.runs.map(({ by, isLate }) => [by, isLate])).toEqual([
+      ['a', false],
+      ['a', false],
+      ['b', true],
+    ]);
+  });
+
   it('still has the reports about its former slots', async () => {
     await using fleet = new ReportFleet();
     const { cron, start } = fleet.process('a');
