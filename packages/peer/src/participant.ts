@@ -39,6 +39,7 @@ export class Participant<S extends Safety> {
   #starting: Promise<Driver<S>> | undefined;
   #driver: Driver<S> | undefined;
   #link: Link | undefined;
+  #storageClosed: Promise<void> | undefined;
 
   constructor(context: ParticipantContext<S>) {
     this.#context = context;
@@ -83,12 +84,28 @@ export class Participant<S extends Safety> {
     driver?.command({ type: 'leave' });
     driver?.stop();
     // Neither waits for the other, which may fail or hang.
-    await Promise.allSettled([this.#link?.close(), this.#context.storage?.close()]);
+    await Promise.allSettled([this.#link?.close(), this.#closeStorage()]);
+  }
+
+  /** Closes the storage once: when the member leaves, or when its start fails. */
+  async #closeStorage(): Promise<void> {
+    await (this.#storageClosed ??= this.#context.storage?.close());
   }
 
   async #begin(): Promise<Driver<S>> {
-    const { memberId, algorithm, transport, storage, position, clock, random, callbacks } = this.#context;
+    const { storage } = this.#context;
     const saved = storage === undefined ? undefined : await this.#watched('load', storage.load());
+    try {
+      return await this.#open(saved);
+    } catch (error) {
+      // A later member may use the storage.
+      await this.#closeStorage().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #open(saved: unknown): Promise<Driver<S>> {
+    const { memberId, algorithm, transport, position, clock, random, callbacks } = this.#context;
     const durable = saved === undefined ? undefined : algorithm.readDurable(saved);
     if (durable !== undefined) this.#reportChangedMembers(algorithm.formerMembers?.(durable));
     const state = algorithm.start({ memberId, now: momentOf(clock), seed: random.u32(), durable });

@@ -5,7 +5,7 @@
  * saved.
  *
  * It withstands a torn write. It does not withstand a disk that loses acknowledged writes, nor a
- * second process that uses the same file. Within one process, a file is open once.
+ * second process or worker thread that uses the same file. Within one thread, a file is open once.
  */
 
 import { constants } from 'node:fs';
@@ -44,7 +44,7 @@ interface Slot {
 }
 
 /**
- * The real paths of the files that are open in this process. Two elections that wrote the same file
+ * The real paths of the files that are open in this thread. Two elections that wrote the same file
  * would overwrite each other's votes, because each counts only its own writes.
  */
 const openPaths = new Set<string>();
@@ -55,9 +55,10 @@ const openPaths = new Set<string>();
  *
  * `load` rejects with `CORRUPT` if neither slot can be read, or the file was truncated, because a
  * member must not forget its vote. It rejects with `INVALID_OPTION` if the file is open in this
- * process: from a `load` that resolved until `close`, which the member calls when it closes. `load`
- * and `save` reject with the errors of the file system, which name the file or its folder: `ELOOP`
- * if the path is a symbolic link, `ENOSPC` if the disk is full.
+ * process: from the start of a `load`, unless that rejects, until `close` has resolved. The member
+ * closes it when it closes, or when its start fails; if the disk hangs, the file stays open until
+ * the last write has ended. `load` and `save` reject with the errors of the file system, which name
+ * the file or its folder: `ELOOP` if the path is a symbolic link, `ENOSPC` if the disk is full.
  *
  * @throws `INVALID_OPTION` if `path` is no path.
  */
@@ -158,7 +159,7 @@ function corrupt(path: string, cause?: unknown): IncumbentError {
   return new IncumbentError('CORRUPT', message, { details: { file: path }, ...(cause === undefined ? {} : { cause }) });
 }
 
-/** The same for all paths that lead to one file, which may not exist yet. */
+/** The same for all paths that lead to one file, except hard links. The file may not exist yet. */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);

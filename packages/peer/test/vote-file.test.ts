@@ -256,7 +256,7 @@ describe('a vote file that is open in this process', () => {
       join(folder, 'link/vote'),
       join(folder, 'vote'),
       relative(process.cwd(), path),
-      join(folder, 'real/../link/./vote'),
+      `${folder}/real/../link/./vote`,
     ])
       await expect(voteFile(other).load()).rejects.toMatchObject(refused);
     await file.close();
@@ -287,6 +287,17 @@ describe('a vote file that is open in this process', () => {
     await expect(file.load()).rejects.toMatchObject({ code: 'CORRUPT' });
     await rm(path);
     expect(await loaded()).toBeUndefined();
+  });
+
+  it('is open no more when the start of its member has failed', async () => {
+    const algorithm = quorum({ members: ['a'] });
+    const inUse = Object.assign(new Error('the port is in use'), { code: 'EADDRINUSE' });
+    const member = new PeerMember({ algorithm, transport: { open: () => Promise.reject(inUse) }, memberId: 'a', storage: voteFile(path) });
+    await expect(member.start()).rejects.toBe(inUse);
+    const later = new PeerMember({ algorithm, transport: new MemoryNetwork(), memberId: 'a', storage: voteFile(path) });
+    await later.start();
+    await later.close();
+    await member.close();
   });
 
   it('keeps a second member from starting until the first one has closed', async () => {
