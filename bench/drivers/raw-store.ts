@@ -23,7 +23,10 @@ async function take(key: string): Promise<string | undefined> {
 async function watched(key: string, lost: (reason: string) => void): Promise<void> {
   const states = store.watch(key, { values: false })[Symbol.asyncIterator]();
   await states.next();
-  void states.next().then(({ value }) => (value === undefined ? lost('deleted') : undefined));
+  void states.next().then(
+    ({ value }) => (value === undefined ? lost('deleted') : undefined),
+    (error: unknown) => lost(String(error)),
+  );
 }
 
 async function gone(key: string): Promise<void> {

@@ -13,7 +13,7 @@ export interface Start {
   /** The prefix of its keys. Every run has its own. */
   readonly namespace: string;
   readonly ttlMs: number;
-  /** The mode of the contestant: `resign`, `handover` or `raw`. */
+  /** The mode of the contestant, such as `resign`, `handover` or `raw`. */
   readonly mode: string;
 }
 

@@ -10,6 +10,8 @@ import { freshNamespace, STORES, type StoreName } from '../harness/stage.ts';
 
 /** Longer than any wait for the next leader: redlock polls five times a second. */
 const WITHIN_MS = 20_000;
+/** The same after every contestant, so that each finds the processor equally awake. */
+const BETWEEN_TURNS_MS = 40;
 
 /** One handover, in ms. */
 interface Handover {
@@ -66,7 +68,7 @@ class Pair implements AsyncDisposable {
     this.#other = this.#leader;
     this.#leader = next;
     driver.send({ do: 'campaign', as });
-    await sleep(this.contestant.settleMs);
+    await sleep(BETWEEN_TURNS_MS);
     const stopped = driver.events.slice(own).find(({ event, fields }) => event === 'stopped' && fields['as'] === as);
     return {
       tookMs: msBetween(stampOf(resigned, 'since'), leads.at),
@@ -100,12 +102,14 @@ async function measure(bench: Bench, store: StoreName): Promise<Measured> {
     }
   });
   const pairs = (await Promise.all(opening)).filter((pair) => pair !== undefined);
-  for (let turn = 0; turn < turns + warm; turn += 1) {
+  for (let round = 0; round < turns + warm; round += 1) {
+    // Not after each turn: a processor that has just been idle for long makes the next turn longer.
+    await sleep(Math.max(...pairs.map(({ contestant }) => contestant.settleMs)));
     // Each contestant goes first equally often.
-    const order = pairs.map((_, index) => pairs[(index + turn) % pairs.length]);
+    const order = pairs.map((_, index) => pairs[(index + round) % pairs.length]);
     for (const pair of order) {
       const done = await pair?.turn();
-      if (turn < warm || done === undefined) continue;
+      if (round < warm || done === undefined) continue;
       pair?.takesMs.push(done.tookMs);
       if (done.vacantMs !== undefined) pair?.vacantMs.push(done.vacantMs);
     }
@@ -233,7 +237,7 @@ export const handover: Scenario = {
       title: 'Handover',
       method:
         'Two candidates of each contestant, a process each (memory: one process); one leads, the other waits. From just before the leader’s call that gives leadership up to the next one being told that it leads, ' +
-        'in ms; then the former leader waits in its turn. The contestants of a store take turns in one loop, each going first as often as any other. `floor`: no election; who waits gets one notification that a key has gone, ' +
+        'in ms; then the former leader waits in its turn. The contestants of a store take turns in one loop, each going first as often as any other; before each round, all wait until every candidate has settled. `floor`: no election; who waits gets one notification that a key has gone, ' +
         'and makes one swap; `with a read`: it reads another key in between, as the next leader does on ZooKeeper, whose notifications do not say how the last term ended. `incumbent, handover` is `leadership.handover()`, `incumbent, resign` is `leadership.resign()`; both leaders have led for longer than a second, so they know their successor. ' +
         'Vacancy: from the moment at which the former leader no longer considers itself leader, for libraries that tell it.',
       tables: [...all].map(([store, measured]) => ({
