@@ -53,7 +53,7 @@ export class SharedLease {
     return this.#load(BEAT);
   }
 
-  /** The main thread has renewed the lease itself, by a request sent at this time. */
+  /** The main thread has renewed the lease itself, and the renewal counts from this time. */
   renewed(atMs: number): void {
     this.#store(RENEWED, atMs);
   }

@@ -11,7 +11,7 @@ const HANDOVER_READ = 'an operator requests a handover';
 
 export class RequestChecker implements Checker {
   readonly findings: Findings = new Findings();
-  /** The requests that operators have sent, and those that they know to be written. */
+  /** The requests that operators have sent, and those that are written unless the term is over. */
   readonly #sent = new Set<string>();
   readonly #written = new Set<string>();
   readonly #open = new Set<LeadershipView>();
@@ -34,7 +34,7 @@ export class RequestChecker implements Checker {
         if (event.message === HANDOVER_READ && event.term !== undefined) this.#obeyed('handover', event, atMs);
         return undefined;
       case 'phase':
-        // A leader whose watches are silent has read its own entry by then.
+        // By then every watch works again, and has shown the leader its entry.
         return event.phase === 'deposed' ? this.#checkAll(atMs) : undefined;
       default:
         return undefined;

@@ -51,8 +51,8 @@ export type Target = string;
 type Lasting = { readonly target: Target; readonly durationMs: number };
 
 /**
- * An operator reads the state of the election, and sends the request for that term `delayMs` later.
- * The term may be over by then. `lostReplies`: how many answers to its swaps are lost.
+ * An operator reads the state of the election, and sends the request for that term `delayMs` later,
+ * or at the end of the storm. The term may be over by then. `lostReplies`: how many answers to its swaps are lost.
  */
 type OperatorRequest = { readonly delayMs: number; readonly lostReplies: number };
 

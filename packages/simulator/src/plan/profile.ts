@@ -41,7 +41,7 @@ export interface Drawing {
    */
   readonly silences?: boolean;
   /**
-   * In which part of the worlds, from 0 to 1, an operator sends requests to leaders. Default: none.
+   * In which fraction of the worlds an operator sends requests to leaders. Default: in none.
    */
   readonly requests?: number;
   /**

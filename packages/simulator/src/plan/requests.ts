@@ -9,7 +9,7 @@ import type { Fault, Trigger, When } from './fault.ts';
 /** The events after which a request is most likely to meet a term that ends. */
 const on: readonly Trigger[] = ['claimed', 'handedOver', 'elected', 'aborted', 'released'];
 
-/** Draws a few requests in this part of the worlds. */
+/** Draws a few requests. `part`: in which fraction of the worlds. */
 export function drawRequests(part: number, about: Omit<Draw, 'when' | 'target'>): readonly Fault[] {
   const { random, shape } = about;
   if (part === 0 || !random.chance(part)) return [];
