@@ -321,8 +321,9 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     meaning:
       'Without a store: the storage has not answered for a second. Until it answers, this member ' +
       'does not vote, and is not elected.',
-    remedy: 'Check the disk, or the network file system, that holds the vote file, and whether this process ' +
-      'stood still meanwhile.',
+    remedy:
+      'Check the disk, or the network file system, that holds the vote file, and whether this ' +
+      'process stood still meanwhile.',
     fields: '`doing` (`load` or `save`), `forMs`',
   },
   seedsFailed: {

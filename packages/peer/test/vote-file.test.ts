@@ -252,12 +252,7 @@ describe('a vote file that is open in this process', () => {
     const file = voteFile(path);
     await file.load();
     await symlink(path, join(folder, 'vote'));
-    for (const other of [
-      join(folder, 'link/vote'),
-      join(folder, 'vote'),
-      relative(process.cwd(), path),
-      `${folder}/real/../link/./vote`,
-    ])
+    for (const other of [join(folder, 'link/vote'), join(folder, 'vote'), relative(process.cwd(), path), `${folder}/real/../link/./vote`])
       await expect(voteFile(other).load()).rejects.toMatchObject(refused);
     await file.close();
     expect(await loaded(join(folder, 'link/vote'))).toBeUndefined();

@@ -52,7 +52,8 @@ type Lasting = { readonly target: Target; readonly durationMs: number };
 
 /**
  * An operator reads the state of the election, and sends the request for that term `delayMs` later,
- * or at the end of the storm. The term may be over by then. `lostReplies`: how many answers to its swaps are lost.
+ * or at the end of the storm. The term may be over by then. `lostReplies`: how many answers to its
+ * swaps are lost.
  */
 type OperatorRequest = { readonly delayMs: number; readonly lostReplies: number };
 
