@@ -56,14 +56,13 @@ export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefine
 }
 
 /**
- * Whether this slot is of another schedule, because this one has the slot after it, but not this
- * one. A schedule that counts from the time that it is asked for, such as "a minute later", has no
- * slot by this measure. Then nobody can tell, and the answer is false.
+ * The slots of a job whose schedule was changed: one that is due by the former schedule, and those
+ * of the new schedule after `fromMs`, which is not before `due`.
  */
-export function isOfAnother(schedule: Schedule, slot: SlotMs): boolean {
-  const isSlot = (time: SlotMs): boolean => nextSlot(schedule, time - 1) === time;
-  const next = nextSlot(schedule, slot);
-  return !isSlot(slot) && next !== undefined && isSlot(next);
+export function afterChange(schedule: Schedule, { due, fromMs }: { readonly due: SlotMs; readonly fromMs: number }): Schedule {
+  return {
+    nextRun: (after) => (after.getTime() < due ? dateOf(due) : schedule.nextRun(dateOf(Math.max(after.getTime(), fromMs)))),
+  };
 }
 
 /**

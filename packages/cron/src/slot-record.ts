@@ -5,7 +5,7 @@
 
 import type { Leadership, StoredValue, ValueCodec } from '@incumbent/core';
 import type { CronReport } from './reports.ts';
-import { dateOf, isOfAnother, type Schedule, type SlotMs, slotOf } from './schedule.ts';
+import { afterChange, dateOf, nextSlot, type Schedule, type SlotMs, slotOf } from './schedule.ts';
 
 /**
  * What became of a slot. `new`: no slot, but the time since which slots of this job count.
@@ -27,36 +27,52 @@ export interface SlotRecord {
    * does not know this field takes them as reported.
    */
   readonly unreportedFrom?: SlotMs;
+  /**
+   * The slot after this one, by which a later leader sees that the schedule was changed. Infinity
+   * if the schedule has none. Absent if another scheduler had the schedule, such as node-cron, or
+   * if a version wrote the record that does not know this field.
+   */
+  readonly next?: SlotMs;
 }
 
 const VERSION = 1;
 
 const codec: ValueCodec<SlotRecord> = {
-  encode: ({ slot, term, state, unreportedFrom }) => {
-    const unreported = unreportedFrom === undefined ? {} : { unreportedFrom: timeOf(unreportedFrom) };
-    return new TextEncoder().encode(JSON.stringify({ v: VERSION, slot: timeOf(slot), term: String(term), state, ...unreported }));
+  encode: ({ slot, term, state, unreportedFrom, next }) => {
+    const record = { v: VERSION, slot: timeOf(slot), term: String(term), state };
+    // JSON leaves out what is undefined.
+    return new TextEncoder().encode(JSON.stringify({ ...record, unreportedFrom: timeOf(unreportedFrom), next: timeOf(next) }));
   },
   decode: (bytes) => {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    const { v, slot, term, state, unreportedFrom }: Readonly<Record<string, unknown>> =
+    const { v, slot, term, state, unreportedFrom, next }: Readonly<Record<string, unknown>> =
       typeof value === 'object' && value !== null ? { ...value } : {};
     if (v !== VERSION) throw new Error(`the format of the record is ${String(v)}, not ${VERSION}`);
-    const slotMs = slotIn(slot);
-    const fromMs = unreportedFrom === undefined ? undefined : slotIn(unreportedFrom);
+    const [slotMs, fromMs, nextMs] = [slotIn(slot), slotIn(unreportedFrom), slotIn(next)];
     const known = STATES.find((each) => each === state);
-    if (Number.isNaN(slotMs) || Number.isNaN(fromMs) || known === undefined || typeof term !== 'string' || !/^\d{1,19}$/.test(term))
-      throw new Error('not the record of a job');
-    return { slot: slotMs, term: BigInt(term), state: known, ...(fromMs === undefined ? {} : { unreportedFrom: fromMs }) };
+    const isTime = slotMs !== undefined && Number.isFinite(slotMs) && ![fromMs, nextMs].includes(Number.NaN);
+    if (!isTime || known === undefined || typeof term !== 'string' || !/^\d{1,19}$/.test(term)) throw new Error('not the record of a job');
+    return {
+      slot: slotMs,
+      term: BigInt(term),
+      state: known,
+      ...(fromMs === undefined ? {} : { unreportedFrom: fromMs }),
+      ...(nextMs === undefined ? {} : { next: nextMs }),
+    };
   },
 };
 
-function timeOf(slot: SlotMs): string {
-  return dateOf(slot).toISOString();
+/** What the record holds for Infinity. */
+const NEVER = 'never';
+
+function timeOf(slot: SlotMs | undefined): string | undefined {
+  return slot === undefined ? undefined : slot === Infinity ? NEVER : dateOf(slot).toISOString();
 }
 
 /** NaN if the value is not a time. */
-function slotIn(value: unknown): SlotMs {
-  return typeof value === 'string' ? slotOf(value) : Number.NaN;
+function slotIn(value: unknown): SlotMs | undefined {
+  if (value === undefined) return undefined;
+  return value === NEVER ? Infinity : typeof value === 'string' ? slotOf(value) : Number.NaN;
 }
 
 /** The slots of a job that were not claimed in time: all from `from` to `to`. */
@@ -86,15 +102,22 @@ export class SlotBook {
   readonly #term: bigint;
   readonly #value: StoredValue<SlotRecord>;
   readonly #report: (report: CronReport) => void;
+  #schedule: Schedule | undefined;
   /** The last slot, as far as this book has read or written it. */
   #last: SlotMs = -Infinity;
   #isAheadReported = false;
 
-  constructor(leadership: Leadership, { election, job, report }: SlotBookParts) {
+  constructor(leadership: Leadership, { election, job, schedule, report }: SlotBookParts) {
     this.#job = job;
     this.#term = leadership.term;
     this.#value = leadership.stored(`cron/${election}/${job}`, { codec });
+    this.#schedule = schedule;
     this.#report = report;
+  }
+
+  /** The slots of the job after the one that `open` returned. Undefined if another has them. */
+  get schedule(): Schedule | undefined {
+    return this.#schedule;
   }
 
   /**
@@ -102,13 +125,14 @@ export class SlotBook {
    * Reports what former leaders may not have reported: the slots that they missed, and a run whose
    * end they can no longer record.
    *
-   * With a schedule: if the last slot is none of its slots, the schedule was changed. Then the job
-   * starts anew, because the slots before `nowMs` were none of the job when they passed. A last
-   * slot that is ahead of the clock stays: a slot up to it may have run.
+   * If another slot than the recorded one follows the last slot, the schedule was changed. Then the
+   * job has the slots of the new schedule from `nowMs` on, because those before were none of the
+   * job when they passed. The recorded one is missed if it has come. A last slot that is ahead of
+   * the clock stays: a slot up to it may have run.
    */
-  async open(nowMs: number, schedule?: Schedule): Promise<SlotMs> {
+  async open(nowMs: number): Promise<SlotMs> {
     const last = await this.#value.get();
-    if (last === undefined) return (await this.#begin(undefined, nowMs)) ? nowMs : this.open(nowMs, schedule);
+    if (last === undefined) return (await this.#begin(undefined, nowMs)) ? nowMs : this.open(nowMs);
     const { slot, state, unreportedFrom: from } = last;
     this.#last = slot;
     if (from !== undefined) await this.#reportMissed(from, slot);
@@ -116,13 +140,17 @@ export class SlotBook {
       this.#report({ type: 'interrupted', job: this.#job, slot: dateOf(slot), term: last.term });
       await this.#value.update((current) => (current?.slot === slot ? { ...last, state: 'interrupted' } : undefined));
     }
-    const isChanged = state !== 'new' && slot < nowMs && schedule !== undefined && isOfAnother(schedule, slot);
-    return isChanged && (await this.#begin(slot, nowMs)) ? nowMs : slot;
+    const schedule = this.#schedule;
+    const isKnown = schedule !== undefined && last.next !== undefined;
+    if (!isKnown || last.next === this.#after(slot).next || slot >= nowMs) return slot;
+    if (last.next > nowMs) return (await this.#begin(slot, nowMs)) ? nowMs : slot;
+    this.#schedule = afterChange(schedule, { due: last.next, fromMs: nowMs });
+    return slot;
   }
 
   /** Claims a slot. False if this slot or a later one is recorded. */
   async claim(slot: SlotMs): Promise<boolean> {
-    return this.#advance({ slot, term: this.#term, state: 'started' });
+    return this.#advance({ slot, term: this.#term, state: 'started', ...this.#after(slot) });
   }
 
   /**
@@ -131,7 +159,7 @@ export class SlotBook {
    * comes after it.
    */
   async miss({ from, to, isReported }: MissedSlots): Promise<void> {
-    const missed: SlotRecord = { slot: to, term: this.#term, state: 'missed' };
+    const missed: SlotRecord = { slot: to, term: this.#term, state: 'missed', ...this.#after(to) };
     const isRecorded = await this.#advance(isReported ? { ...missed, unreportedFrom: from } : missed);
     if (isRecorded && isReported) await this.#reportMissed(from, to);
   }
@@ -139,7 +167,7 @@ export class SlotBook {
   /** Records how the run of a claimed slot ended, unless a later slot is recorded. */
   async finish(slot: SlotMs, state: 'finished' | 'failed'): Promise<void> {
     const term = this.#term;
-    await this.#value.update((current) => (current?.slot === slot && current.term === term ? { slot, term, state } : undefined));
+    await this.#value.update((current) => (current?.slot === slot && current.term === term ? { ...current, state } : undefined));
   }
 
   /**
@@ -155,7 +183,7 @@ export class SlotBook {
 
   /** Counts the slots of the job from `nowMs` on. False if its last slot is another one now. */
   async #begin(last: SlotMs | undefined, nowMs: number): Promise<boolean> {
-    const first: SlotRecord = { slot: nowMs, term: this.#term, state: 'new' };
+    const first: SlotRecord = { slot: nowMs, term: this.#term, state: 'new', ...this.#after(nowMs) };
     const written = await this.#value.update((current) => (current?.slot === last ? first : undefined));
     if (written !== undefined) this.#last = nowMs;
     return written !== undefined;
@@ -163,7 +191,16 @@ export class SlotBook {
 
   async #reportMissed(from: SlotMs, to: SlotMs): Promise<void> {
     this.#report({ type: 'missed', job: this.#job, from: dateOf(from), to: dateOf(to) });
-    await this.#value.update((current) => (current?.slot === to ? { slot: to, term: current.term, state: current.state } : undefined));
+    await this.#value.update((current) => {
+      if (current?.slot !== to) return undefined;
+      const { unreportedFrom: _, ...reported } = current;
+      return reported;
+    });
+  }
+
+  /** The slot after this one, for the record. */
+  #after(slot: SlotMs): Pick<SlotRecord, 'next'> {
+    return this.#schedule === undefined ? {} : { next: nextSlot(this.#schedule, slot) ?? Infinity };
   }
 
   async #advance(record: SlotRecord): Promise<boolean> {
@@ -181,5 +218,7 @@ export class SlotBook {
 interface SlotBookParts {
   readonly election: string;
   readonly job: string;
+  /** Undefined if another scheduler has it, such as node-cron. */
+  readonly schedule: Schedule | undefined;
   readonly report: (report: CronReport) => void;
 }

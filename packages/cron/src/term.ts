@@ -163,9 +163,10 @@ export class CronTerm {
   async #loop(job: Job): Promise<void> {
     const { signal } = this.#halt;
     try {
-      const opened = await this.#open(job.name, this.#context.clock.wall(), job.schedule);
-      let { last } = opened;
-      while (!this.#finishing.signal.aborted) last = await this.#step(job, opened.book, last);
+      const { book, last: opened } = await this.#open(job.name, this.#context.clock.wall(), job.schedule);
+      const { schedule = job.schedule } = book;
+      let last = opened;
+      while (!this.#finishing.signal.aborted) last = await this.#step({ ...job, schedule }, book, last);
     } catch (error) {
       // Calls to the store reject once the leadership has ended.
       if (!signal.aborted) throw error;
@@ -237,9 +238,9 @@ export class CronTerm {
 
   async #read(job: string, nowMs: number, schedule: Schedule | undefined): Promise<Opened> {
     const { election, report } = this.#context;
-    const book = new SlotBook(this.#leadership, { election, job, report });
+    const book = new SlotBook(this.#leadership, { election, job, schedule, report });
     try {
-      return { book, last: await book.open(nowMs, schedule) };
+      return { book, last: await book.open(nowMs) };
     } catch (error) {
       // Each claim fails, until somebody deletes the record.
       if (isUnreadable(error)) return { book, last: nowMs };

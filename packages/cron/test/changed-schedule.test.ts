@@ -1,7 +1,7 @@
 /** What a deployment with another schedule of a job does to its missed slots. */
 
 import { describe, expect, it } from 'vitest';
-import type { Schedule } from '../src/index.ts';
+import type { JobOptions, Schedule } from '../src/index.ts';
 import { type CronProcess, every, Fleet, START_MS } from './support/fleet.ts';
 
 /** An hour of these tests is shorter, so that a day passes quickly. */
@@ -16,9 +16,9 @@ function daily(hour: number): Schedule {
 
 class ReportFleet extends Fleet {
   /** A process whose one job has this schedule. */
-  deploy(memberId: string, schedule: Schedule): CronProcess {
+  deploy(memberId: string, schedule: Schedule, options: JobOptions = {}): CronProcess {
     const process = this.process(memberId);
-    process.cron.add('report', schedule, (run) => this.note(memberId, run));
+    process.cron.add('report', schedule, (run) => this.note(memberId, run), options);
     void process.start();
     return process;
   }
@@ -93,15 +93,86 @@ describe('a job whose schedule was changed', () => {
     expect(fleet.record('report')).toMatchObject({ term: '2', state: 'new' });
   });
 
-  it('has missed slots from the last one on if that is a slot of both schedules', async () => {
+  it('misses no slot of the new schedule if the last slot is one of both', async () => {
     await using fleet = new ReportFleet();
-    const a = fleet.deploy('a', every(2 * HOUR_MS));
+    const a = fleet.deploy('a', every(4 * HOUR_MS));
     await fleet.until(4.1);
     await fleet.cluster.run(a.member.close());
     await fleet.until(6.1);
     fleet.deploy('b', every(HOUR_MS));
-    await fleet.until(6.2);
-    expect(fleet.hours.at(-1)).toEqual(['b', 6, true]);
-    expect(fleet.reports).toMatchObject([{ type: 'missed', from: new Date(START_MS + 5 * HOUR_MS), to: new Date(START_MS + 5 * HOUR_MS) }]);
+    await fleet.until(7.1);
+    expect(fleet.hours).toEqual([
+      ['a', 4, false],
+      ['b', 7, false],
+    ]);
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('misses the next slot of the former schedule, if no process claimed it', async () => {
+    await using fleet = new ReportFleet();
+    const a = fleet.deploy('a', daily(3));
+    await fleet.until(10);
+    await fleet.cluster.run(a.member.close());
+    await fleet.until(28);
+    fleet.deploy('b', daily(5));
+    await fleet.until(30);
+    expect(fleet.hours).toEqual([
+      ['a', 3, false],
+      ['b', 27, true],
+      ['b', 29, false],
+    ]);
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('reports that slot if no slot runs late', async () => {
+    await using fleet = new ReportFleet();
+    const a = fleet.deploy('a', daily(3));
+    await fleet.until(10);
+    await fleet.cluster.run(a.member.close());
+    await fleet.until(28);
+    fleet.deploy('b', daily(5), { misfire: 'report' });
+    await fleet.until(30);
+    expect(fleet.hours.slice(1)).toEqual([['b', 29, false]]);
+    const missed = new Date(START_MS + 27 * HOUR_MS);
+    expect(fleet.reports).toEqual([{ type: 'missed', job: 'report', from: missed, to: missed }]);
+  });
+
+  it('is changed before its first slot', async () => {
+    await using fleet = new ReportFleet();
+    const a = fleet.deploy('a', daily(8));
+    await fleet.until(1);
+    await fleet.cluster.run(a.member.close());
+    await fleet.until(6);
+    fleet.deploy('b', daily(5));
+    await fleet.until(30);
+    expect(fleet.hours).toEqual([['b', 29, false]]);
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('begins again after a schedule that had ended', async () => {
+    await using fleet = new ReportFleet();
+    const once: Schedule = { nextRun: (after) => (after.getTime() < START_MS + HOUR_MS ? new Date(START_MS + HOUR_MS) : null) };
+    const a = fleet.deploy('a', once);
+    await fleet.until(2);
+    await fleet.cluster.run(a.member.close());
+    await fleet.until(4);
+    fleet.deploy('b', daily(3));
+    await fleet.until(28);
+    expect(fleet.hours).toEqual([
+      ['a', 1, false],
+      ['b', 27, false],
+    ]);
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('is not taken for changed after a record of a version that knew no next slot', async () => {
+    await using fleet = new ReportFleet();
+    const { store } = fleet.cluster.process('other');
+    const bytes = new TextEncoder().encode('{"v":1,"slot":"2030-01-01T00:00:00.000Z","term":"0","state":"finished"}');
+    await fleet.cluster.run(store.compareAndSwap([{ key: 'cron/cron/report', expect: null, put: bytes }], { timeoutMs: 1_000 }));
+    await fleet.until(4);
+    fleet.deploy('a', daily(3));
+    await fleet.until(5);
+    expect(fleet.hours).toEqual([['a', 3, true]]);
   });
 });

@@ -200,7 +200,7 @@ describe('missed slots', () => {
     void start();
     await fleet.cluster.advance(2_000);
     expect(fleet.reports).toHaveLength(1);
-    expect(fleet.record('tick')).toEqual({ v: 1, slot: '2030-01-01T00:00:10.000Z', term: '2', state: 'missed' });
+    expect(fleet.record('tick')).toEqual({ v: 1, slot: '2030-01-01T00:00:10.000Z', term: '2', state: 'missed', next: 'never' });
     await fleet.cluster.run(member.close());
     fleet.start('c', { misfire: 'skip' });
     await fleet.cluster.advance(2_000);

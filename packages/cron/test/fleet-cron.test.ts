@@ -9,7 +9,13 @@ describe('a job', () => {
     await fleet.cluster.advance(5_500);
     expect(fleet.seconds).toEqual([1, 2, 3, 4, 5]);
     expect(new Set(fleet.runs.map(({ by }) => by)).size).toBe(1);
-    expect(fleet.record('tick')).toEqual({ v: 1, slot: '2030-01-01T00:00:05.000Z', term: '1', state: 'finished' });
+    expect(fleet.record('tick')).toEqual({
+      v: 1,
+      slot: '2030-01-01T00:00:05.000Z',
+      term: '1',
+      state: 'finished',
+      next: '2030-01-01T00:00:06.000Z',
+    });
     expect(fleet.reports).toEqual([]);
   });
 
