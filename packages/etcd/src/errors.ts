@@ -21,6 +21,7 @@ import {
 
 import { ExchangeError, type Failure } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
+import { TooLongMessage } from './protocol/protobuf.ts';
 
 /** gRPC's numbers of the statuses that etcd uses. */
 const Status = {
@@ -49,11 +50,26 @@ export function toStoreError(error: unknown, what: string, sent: boolean): Store
   return new StoreError(mapped.code, 'notSent', `etcd ${what}: ${describeError(error)}`, { cause: error });
 }
 
-/** Whether another member may serve the call that this one failed. */
+/**
+ * Whether another member may serve the call that this one failed. That includes every answer that
+ * etcd does not give: the address may belong to another server by now. False if no member could be
+ * connected to, and for the reason with which a caller aborts its call.
+ */
 export function blamesMember(error: unknown): boolean {
-  const [code] = verdictOn(error);
-  // Every member rejects an outdated token.
-  return !blamesToken(error) && (code === 'UNAVAILABLE' || code === 'CONNECTION_LOST' || code === 'TIMEOUT');
+  if (!(error instanceof ExchangeError) || error.failure.kind === 'notConnected') return false;
+  // Every member rejects an outdated token, and gives the same long answer.
+  if (blamesToken(error) || error.cause instanceof TooLongMessage) return false;
+  const [code, outcome] = judge(error);
+  if (code === 'STORE_FAILED') return outcome === 'unknown';
+  return code === 'UNAVAILABLE' || code === 'CONNECTION_LOST' || code === 'TIMEOUT' || code === 'UNSUPPORTED';
+}
+
+/**
+ * Of the failures of all members, the one to report: the last after which a retry may succeed. So
+ * one wrong address does not end the retries while the other members cannot serve.
+ */
+export function failureOf(failures: readonly unknown[]): unknown {
+  return failures.findLast((error) => verdictOn(error)[0] !== 'UNSUPPORTED') ?? failures.at(-1);
 }
 
 /**
@@ -83,9 +99,11 @@ function watchStatus(reason: string): number {
   return /permission denied/.test(reason) ? Status.permissionDenied : Status.unavailable;
 }
 
+const AUTH_DISABLED = /authentication is not enabled/;
+
 /** Whether a login failed because the server has no users. Requests then need no token. */
 export function isAuthDisabled(error: unknown): boolean {
-  return error instanceof ExchangeError && error.failure.kind === 'status' && /authentication is not enabled/.test(error.failure.reason);
+  return error instanceof ExchangeError && error.failure.kind === 'status' && AUTH_DISABLED.test(error.failure.reason);
 }
 
 /**
@@ -151,7 +169,8 @@ function judgeStatus({ status, reason }: Extract<Failure, { readonly kind: 'stat
       return judgeExhaustion(reason);
     case Status.failedPrecondition:
       // A learner rejects requests that it may not serve before it processes them.
-      return /not supported for learner/.test(reason) ? ['UNAVAILABLE', 'notSent'] : UNFORESEEN;
+      if (/not supported for learner/.test(reason)) return ['UNAVAILABLE', 'notSent'];
+      return AUTH_DISABLED.test(reason) ? ['STORE_FAILED', 'refused'] : UNFORESEEN;
     case Status.unimplemented:
       return ['UNSUPPORTED', 'refused'];
     case Status.unauthenticated:

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { blamesMember, blamesToken, notConnected, toStoreError, watchCanceled } from '../src/errors.ts';
 import { ExchangeError, type Failure } from '../src/client/failure.ts';
+import { TooLongMessage } from '../src/protocol/protobuf.ts';
 
 function failure(kind: Failure, cause?: unknown): ExchangeError {
   return new ExchangeError(kind, 'words', cause);
@@ -42,6 +43,7 @@ describe('the code and outcome of a failure', () => {
     ['a request that the server dropped', status(1, 'etcdserver: request canceled'), 'UNAVAILABLE unknown'],
     ['a deadline of the server', status(4, 'context deadline exceeded'), 'TIMEOUT unknown'],
     ['a learner', status(9, 'etcdserver: rpc not supported for learner'), 'UNAVAILABLE notSent'],
+    ['a login where there are no users', status(9, 'etcdserver: authentication is not enabled'), 'STORE_FAILED refused'],
     ['another precondition', status(9, 'etcdserver: not capable'), 'STORE_FAILED unknown'],
     ['a procedure that is not there', status(12, 'unknown service etcdserverpb.KV'), 'UNSUPPORTED refused'],
     ['a renewal at a former leader', status(2, 'not a primary lessor'), 'UNAVAILABLE unknown'],
@@ -101,10 +103,16 @@ describe('what the adapter tries after a failure', () => {
     expect(
       [failure({ kind: 'cut' }), failure({ kind: 'timeout', sent: true }), status(14, 'etcdserver: no leader')].map(blamesMember),
     ).toEqual([true, true, true]);
-    expect([status(7, 'etcdserver: permission denied'), status(5, 'etcdserver: requested lease not found')].map(blamesMember)).toEqual([
-      false,
-      false,
-    ]);
+    const refusals = [status(7, 'etcdserver: permission denied'), status(5, 'etcdserver: requested lease not found')];
+    expect([...refusals, status(3, 'etcdserver: key is not provided')].map(blamesMember)).toEqual([false, false, false]);
+  });
+
+  it('another member, if this one answers what etcd does not answer; not if no member can be reached, or the answer is too long', () => {
+    const wrong = [status(12, 'unknown service'), failure({ kind: 'http', httpStatus: 404 }), failure({ kind: 'malformed' }), status(13, '')];
+    expect(wrong.map(blamesMember)).toEqual([true, true, true, true]);
+    const unreached = failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR'));
+    const tooLong = failure({ kind: 'malformed' }, new TooLongMessage('of 17 MiB'));
+    expect([unreached, tooLong, new Error('the reason of an abort')].map(blamesMember)).toEqual([false, false, false]);
   });
 
   it('a new token, if the server has refused the old one', () => {

@@ -41,6 +41,11 @@ export function fails(status: number, message: string): Answer {
   return (stream) => stream.respond({ ...GRPC, 'grpc-status': String(status), 'grpc-message': message }, { endStream: true });
 }
 
+/** A status of HTTP, from a server or a gateway that does not speak gRPC. */
+export function http(status: number): Answer {
+  return (stream) => stream.respond({ ':status': status }, { endStream: true });
+}
+
 export async function startFakeServer(answer: Answer): Promise<FakeServer> {
   const http2 = createServer();
   const sessions: ServerHttp2Session[] = [];

@@ -6,7 +6,7 @@ import type { Cancel } from '@incumbent/core';
 import { checkCall, fraction, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAllowance, type UserCredentials } from '@incumbent/network';
 
-import { blamesMember, blamesToken, isAuthDisabled, toStoreError } from '../errors.ts';
+import { blamesMember, blamesToken, failureOf, isAuthDisabled, toStoreError } from '../errors.ts';
 import { authenticate } from '../protocol/admin.ts';
 import { range } from '../protocol/kv.ts';
 import { MAX_MESSAGE_BYTES, type Rpc } from '../protocol/rpc.ts';
@@ -161,15 +161,17 @@ export class Client {
     attempt: Attempt,
   ): Promise<Answer> {
     const members = rpc.repeatable === true ? this.#endpoints.count : 1;
-    for (let tries = 1; tries < members; tries += 1) {
-      const timeoutMs = tries <= IMPATIENT_TRIES ? MEMBER_TIMEOUT_MS : undefined;
+    const failures: unknown[] = [];
+    while (failures.length < members) {
+      const isImpatient = failures.length < Math.min(members - 1, IMPATIENT_TRIES);
       try {
-        return await this.#exchange(rpc, message, token, attempt, timeoutMs);
+        return await this.#exchange(rpc, message, token, attempt, isImpatient ? MEMBER_TIMEOUT_MS : undefined);
       } catch (error) {
         if (attempt.signal.aborted || !blamesMember(error)) throw error;
+        failures.push(error);
       }
     }
-    return this.#exchange(rpc, message, token, attempt);
+    throw failureOf(failures);
   }
 
   /** `timeoutMs`: how long the member may take. By default, until the attempt ends. */

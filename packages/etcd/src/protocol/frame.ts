@@ -5,7 +5,7 @@
 
 import type { Framing } from '@incumbent/network';
 
-import { MalformedMessage } from './protobuf.ts';
+import { MalformedMessage, TooLongMessage } from './protobuf.ts';
 
 const HEADER_BYTES = 5;
 
@@ -17,15 +17,15 @@ export function frame(message: Uint8Array): Uint8Array {
 }
 
 /**
- * A framing that throws `MalformedMessage` for a compressed message, and for one that is announced
- * as longer than `maxBytes()` at that moment: such a message could exhaust the memory of the
- * process.
+ * A framing that throws `MalformedMessage` for a compressed message, and `TooLongMessage` for one
+ * that is announced as longer than `maxBytes()` at that moment: such a message could exhaust the
+ * memory of the process.
  */
 export function grpcFraming(maxBytes: () => number): Framing {
   const lengthIn = (header: Uint8Array): number => {
     if (header[0] !== 0) throw new MalformedMessage('a compressed message came, which was not asked for');
     const length = new DataView(header.buffer, header.byteOffset).getUint32(1);
-    if (length > maxBytes()) throw new MalformedMessage(`a message of ${length} bytes is announced`);
+    if (length > maxBytes()) throw new TooLongMessage(`a message of ${length} bytes is announced`);
     return length;
   };
   return { headerBytes: HEADER_BYTES, lengthIn };

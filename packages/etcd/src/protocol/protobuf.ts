@@ -30,6 +30,9 @@ export class MalformedMessage extends Error {
   }
 }
 
+/** The message is longer than this client reads, or has more parts. Correct servers may send it. */
+export class TooLongMessage extends MalformedMessage {}
+
 /**
  * Builds one message. Writes every field that is named, also with its default value, which matters
  * only in a `oneof`.
@@ -175,7 +178,7 @@ export class Reader {
   }
 
   #allow(bytes: number): void {
-    if (!this.#allowance.take(bytes)) throw new MalformedMessage('the message has more parts than any answer');
+    if (!this.#allowance.take(bytes)) throw new TooLongMessage('the message has more parts than any answer');
   }
 
   #take(wireType: number): void {

@@ -14,7 +14,7 @@ import { startProxy } from '@incumbent/test-support';
 
 import { Http2Connection } from '../../src/client/http2-connection.ts';
 import { clientOf, closeClients, read, silent, SOON } from '../client-of.ts';
-import { EMPTY_RANGE, fails, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from '../fake-server.ts';
+import { EMPTY_RANGE, fails, http, listen, ok, raw, startFakeServer, type Answer, type FakeServer } from '../fake-server.ts';
 
 afterEach(closeClients);
 
@@ -23,8 +23,8 @@ describe('an answer', () => {
     ['that is a refused stream', (stream) => stream.close(7), 'UNAVAILABLE', 'notSent'],
     ['that is a reset stream', (stream) => stream.close(2), 'CONNECTION_LOST', 'unknown'],
     ['that is a reset connection', (stream) => stream.session?.destroy(), 'CONNECTION_LOST', 'unknown'],
-    ['that is a proxy’s page', (stream) => stream.respond({ ':status': 503 }, { endStream: true }), 'UNAVAILABLE', 'unknown'],
-    ['that is another server’s', (stream) => stream.respond({ ':status': 404 }, { endStream: true }), 'UNSUPPORTED', 'refused'],
+    ['that is a proxy’s page', http(503), 'UNAVAILABLE', 'unknown'],
+    ['that is another server’s', http(404), 'UNSUPPORTED', 'refused'],
     ['of another service', fails(12, 'unknown service'), 'UNSUPPORTED', 'refused'],
     ['without a message', raw([], { 'grpc-status': '0' }), 'STORE_FAILED', 'unknown'],
     ['without a status', raw([new Uint8Array([0, 0, 0, 0, 0])]), 'CONNECTION_LOST', 'unknown'],
@@ -265,68 +265,6 @@ describe('an HTTP/2 connection', () => {
   });
 });
 
-describe('several members', () => {
-  const closedPort = 1;
-
-  async function two(first: Answer, second: Answer): Promise<readonly [FakeServer, FakeServer]> {
-    return Promise.all([startFakeServer(first), startFakeServer(second)]);
-  }
-
-  it('one that refuses connections is skipped', async () => {
-    await using server = await startFakeServer(ok());
-    const client = clientOf([closedPort, server.port]);
-    for (let i = 0; i < 20; i += 1) await read(client);
-    expect(server.sessions.length).toBe(1);
-  });
-
-  it('one that never answers delays the first call by 250 ms, and no other', async () => {
-    const mute = createTcpServer(() => {});
-    const mutePort = await listen(mute);
-    await using server = await startFakeServer(ok());
-    const client = clientOf([mutePort, server.port]);
-    const startedAt = performance.now();
-    for (let i = 0; i < 20; i += 1) await read(client);
-    // At each of the 20 calls it would be five seconds.
-    expect(performance.now() - startedAt).toBeLessThan(50_000);
-    mute.close();
-  });
-
-  it.each([
-    ['cannot serve', fails(14, 'etcdserver: no leader'), 'UNAVAILABLE'],
-    ['does not answer', silent, 'TIMEOUT'],
-    ['resets the stream', (stream) => stream.close(2), 'CONNECTION_LOST'],
-  ] satisfies [string, Answer, string][])('after one that %s the next call goes to another', async (_, answer, code) => {
-    const [bad, good] = await two(answer, ok());
-    const client = clientOf([bad.port, good.port]);
-    await expect(read(client, 200)).rejects.toMatchObject({ code });
-    for (let i = 0; i < 20; i += 1) await read(client);
-    expect([bad.requests.length, good.requests.length]).toEqual([1, 20]);
-    await Promise.all([bad, good].map((server) => server[Symbol.asyncDispose]()));
-  });
-
-  it('one that has refused a call gets the next one', async () => {
-    const [first, second] = await two(fails(7, 'etcdserver: permission denied'), ok());
-    const client = clientOf([first.port, second.port]);
-    for (let i = 0; i < 3; i += 1) await expect(read(client)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
-    expect([first.requests.length, second.requests.length]).toEqual([3, 0]);
-    await Promise.all([first, second].map((server) => server[Symbol.asyncDispose]()));
-  });
-
-  it.each([
-    ['cannot serve', fails(14, 'etcdserver: no leader')],
-    ['does not answer', silent],
-  ] satisfies [string, Answer][])('opening a store goes to the next member if one %s', async (_, answer) => {
-    const version = new Uint8Array([0x12, 5, ...new TextEncoder().encode('3.6.1')]);
-    const [bad, good] = await two(answer, ok(version));
-    for (let i = 0; i < 4; i += 1) {
-      const store = await openEtcd({ endpoints: [`127.0.0.1:${bad.port}`, `127.0.0.1:${good.port}`] });
-      expect(store.capabilities.endsEarly).toContain('etcd 3.6.1');
-      await store.close();
-    }
-    await Promise.all([bad, good].map((server) => server[Symbol.asyncDispose]()));
-  });
-});
-
 describe('a token', () => {
   const credentials = { username: 'alice', password: 'secret' };
   const tokenAnswer = (token: string): Uint8Array => new Uint8Array([0x12, token.length, ...new TextEncoder().encode(token)]);
@@ -390,8 +328,9 @@ describe('a token', () => {
       const login = headers[':path'] === '/etcdserverpb.Auth/Authenticate';
       (login ? fails(9, 'etcdserver: authentication is not enabled') : ok())(stream, headers);
     });
-    const client = clientOf([server.port], { credentials });
+    await using other = await startFakeServer(ok());
+    const client = clientOf([server.port, other.port], { credentials });
     for (let i = 0; i < 3; i += 1) await read(client);
-    expect(server.requests.length).toBe(4);
+    expect([server.requests.length, other.requests.length]).toEqual([4, 0]);
   });
 });
