@@ -83,6 +83,15 @@ export function blamesToken(error: unknown): boolean {
   return status === Status.unauthenticated || isTokenReason(reason);
 }
 
+/**
+ * Whether etcd denied the request: the user has no permission, or the token is not valid. etcd
+ * denies a linearizable read only after the member has caught up with the cluster.
+ */
+export function isDenied(error: unknown): boolean {
+  if (!(error instanceof ExchangeError) || error.failure.kind !== 'status') return false;
+  return error.failure.status === Status.permissionDenied || blamesToken(error);
+}
+
 function isTokenReason(reason: string): boolean {
   return /invalid auth token|revision of auth store is old|user name is empty/.test(reason);
 }

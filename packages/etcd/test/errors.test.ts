@@ -2,7 +2,7 @@ import { StoreError } from '@incumbent/core';
 import { endsWatch } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
-import { blamesMember, blamesToken, notConnected, toStoreError, watchCanceled } from '../src/errors.ts';
+import { blamesMember, blamesToken, isDenied, notConnected, toStoreError, watchCanceled } from '../src/errors.ts';
 import { ExchangeError, type Failure } from '../src/client/failure.ts';
 import { TooLongMessage } from '../src/protocol/protobuf.ts';
 
@@ -120,6 +120,13 @@ describe('what the adapter tries after a failure', () => {
     expect(stale.map((reason) => blamesToken(status(3, `etcdserver: ${reason}`)))).toEqual([true, true, true]);
     expect(stale.map((reason) => blamesMember(status(3, `etcdserver: ${reason}`)))).toEqual([false, false, false]);
     expect(blamesToken(status(7, 'etcdserver: permission denied'))).toBe(false);
+  });
+
+  it('a proof counts only if etcd has served or denied its read', () => {
+    const denied = [status(7, 'etcdserver: permission denied'), status(16, 'etcdserver: invalid auth token')];
+    expect(denied.map(isDenied)).toEqual([true, true]);
+    const failed = [failure({ kind: 'http', httpStatus: 403 }), failure({ kind: 'http', httpStatus: 401 }), failure({ kind: 'cut' })];
+    expect([...failed, status(3, 'etcdserver: key is not provided'), status(13, '')].map(isDenied)).toEqual([false, false, false, false, false]);
   });
 
   it('a watch ends without permission, valid credentials or an open store, and retries after all other errors', () => {

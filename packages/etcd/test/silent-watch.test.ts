@@ -5,7 +5,7 @@ import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Writer } from '../src/protocol/protobuf.ts';
-import { fails, ok, startFakeServer } from './fake-server.ts';
+import { fails, http, ok, startFakeServer } from './fake-server.ts';
 import { creates, openOn, RANGE, reads, REVISION, SOON, WatchScene } from './fake-watches.ts';
 
 describe('a watch on a server that sends no more events', () => {
@@ -125,6 +125,23 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     scene.onRead = (stream, headers) =>
       stream.session === scene.server.sessions[0] ? undefined : reads('read elsewhere')(stream, headers);
+    await untilProofReads();
+    await expect
+      .poll(
+        advancing(500, () => scene.watch.stale.length),
+        SOON,
+      )
+      .toBe(1);
+    expect(scene.streams[0]?.stream.closed).toBe(true);
+  });
+
+  it.each([
+    ['a gateway forbids', http(403)],
+    ['the server refuses for a reason of its own', fails(3, 'etcdserver: key is not provided')],
+  ])('goes stale if %s each check', async (_, answer) => {
+    scene.begin();
+    await scene.shows('read');
+    scene.onRead = answer;
     await untilProofReads();
     await expect
       .poll(

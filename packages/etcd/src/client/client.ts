@@ -6,7 +6,7 @@ import type { Cancel } from '@incumbent/core';
 import { checkCall, fraction, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAllowance, type UserCredentials } from '@incumbent/network';
 
-import { blamesMember, blamesToken, failureOf, isAuthDisabled, toStoreError } from '../errors.ts';
+import { blamesMember, blamesToken, failureOf, isAuthDisabled, isDenied, toStoreError } from '../errors.ts';
 import { authenticate } from '../protocol/admin.ts';
 import { range } from '../protocol/kv.ts';
 import { MAX_MESSAGE_BYTES, type Rpc } from '../protocol/rpc.ts';
@@ -105,9 +105,9 @@ export class Client {
   /**
    * Resolves with the revision of a linearizable read that the member of this stream has served. It
    * has then applied everything that the cluster had agreed on. A member whose disk hangs serves no
-   * such read, although it answers pings and renews leases. If the member refuses the read, which
-   * it decides after it has caught up, resolves with the last revision that a call has shown.
-   * Rejects if the member does not serve.
+   * such read, although it answers pings and renews leases. If etcd denies the read, which it does
+   * after the member has caught up, resolves with the last revision that a call has shown. Rejects
+   * after every other failure.
    */
   async proveMember({ connection }: OpenStream, key: string, signal: AbortSignal): Promise<bigint> {
     // The stream may have begun with a token that has expired since.
@@ -117,7 +117,7 @@ export class Client {
       const request = range.encode({ key, limit: 1, keysOnly: true });
       return decode(range, await exchange(connection, range, headersWith(token), request, signal)).revision;
     } catch (error) {
-      if (signal.aborted || blamesMember(error)) throw error;
+      if (signal.aborted || !isDenied(error)) throw error;
       if (blamesToken(error)) this.#tokens.forget(token);
       return this.revision;
     }
