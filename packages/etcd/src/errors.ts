@@ -56,7 +56,8 @@ export function toStoreError(error: unknown, what: string, sent: boolean): Store
  * connected to, and for the reason with which a caller aborts its call.
  */
 export function blamesMember(error: unknown): boolean {
-  if (!(error instanceof ExchangeError) || error.failure.kind === 'notConnected') return false;
+  if (!(error instanceof ExchangeError)) return false;
+  if (error.failure.kind === 'notConnected' || error.failure.kind === 'replaced') return false;
   // Every member rejects an outdated token, and gives the same long answer.
   if (blamesToken(error) || error.cause instanceof TooLongMessage) return false;
   const [code, outcome] = judge(error);
@@ -134,6 +135,8 @@ function judge({ failure, cause }: ExchangeError): Verdict {
       // HTTP/2 guarantees that a refused stream was not processed. A server refuses streams while
       // it shuts down, or when it has too many.
       return ['UNAVAILABLE', 'notSent'];
+    case 'replaced':
+      return ['CONNECTION_LOST', 'unknown'];
     case 'http':
       return judgeHttp(failure.httpStatus);
     case 'status':

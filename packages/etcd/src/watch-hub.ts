@@ -27,6 +27,8 @@ export class WatchHub {
   readonly #recovery = new WatchRecovery(systemClock, systemRandom);
   readonly #watches = new Set<Closable>();
   #stream: WatchStream | undefined;
+  /** The stream before that one, if it still has watches. */
+  #retired: WatchStream | undefined;
   /** A key that the user may read. */
   #watchedKey = '';
   #opening: Promise<WatchStream> | undefined;
@@ -45,10 +47,11 @@ export class WatchHub {
     this.#watches.delete(watch);
   }
 
-  /** Ends every watch, and the stream. */
+  /** Ends every watch, and the streams. */
   close(): void {
     for (const watch of this.#watches) watch.fail(storeClosed('etcd'));
-    this.#stream?.end(new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed'));
+    const closed = new ExchangeError({ kind: 'closed', sent: true }, 'the store was closed');
+    for (const stream of [this.#stream, this.#retired]) stream?.end(closed);
   }
 
   /**
@@ -130,10 +133,18 @@ export class WatchHub {
     stream.endUnlessWatched(error);
   }
 
-  /** The stream keeps its watches, and gets no new ones. */
+  /**
+   * The stream keeps its watches, and gets no new ones. The stream that was retired before it ends,
+   * and its watches start again: with tokens that live for 5 minutes, 288 streams could accumulate
+   * in a day, each with its own proofs.
+   */
   #retire(stream: WatchStream, error: StoreError): void {
-    if (this.#stream === stream) this.#stream = undefined;
     if (mayBeOutdatedToken(error)) this.#client.forgetToken(stream.open?.token);
+    if (this.#stream !== stream) return;
+    this.#stream = undefined;
+    const older = this.#retired;
+    this.#retired = stream;
+    older?.end(new ExchangeError({ kind: 'replaced' }, 'newer streams have replaced the stream of this watch'));
   }
 
   #opened(): Promise<WatchStream> {
@@ -166,6 +177,7 @@ export class WatchHub {
 
   #onEnd(stream: WatchStream, error: ExchangeError | undefined): void {
     if (this.#stream === stream) this.#stream = undefined;
+    if (this.#retired === stream) this.#retired = undefined;
     if (error !== undefined && stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.connection);
   }
 }

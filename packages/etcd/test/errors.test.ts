@@ -50,6 +50,7 @@ describe('the code and outcome of a failure', () => {
     ['anything else', status(13, 'boom'), 'STORE_FAILED unknown'],
     ['a stream that was refused', failure({ kind: 'streamRefused' }), 'UNAVAILABLE notSent'],
     ['a connection that went', failure({ kind: 'cut' }), 'CONNECTION_LOST unknown'],
+    ['a stream of watches after two newer ones', failure({ kind: 'replaced' }), 'CONNECTION_LOST unknown'],
     ['silence', failure({ kind: 'timeout', sent: true }), 'TIMEOUT unknown'],
     ['the end of the time before it was sent', failure({ kind: 'timeout', sent: false }), 'UNREACHABLE notSent'],
     ['the end of the store', failure({ kind: 'closed', sent: true }), 'STORE_CLOSED unknown'],
@@ -107,12 +108,13 @@ describe('what the adapter tries after a failure', () => {
     expect([...refusals, status(3, 'etcdserver: key is not provided')].map(blamesMember)).toEqual([false, false, false]);
   });
 
-  it('another member, if this one answers what etcd does not answer; not if no member can be reached, or the answer is too long', () => {
+  it('another member, if this one answers what etcd does not answer; not if no member is reached, or it is not to blame', () => {
     const wrong = [status(12, 'unknown service'), failure({ kind: 'http', httpStatus: 404 }), failure({ kind: 'malformed' }), status(13, '')];
     expect(wrong.map(blamesMember)).toEqual([true, true, true, true]);
     const unreached = failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR'));
+    const replaced = failure({ kind: 'replaced' });
     const tooLong = failure({ kind: 'malformed' }, new TooLongMessage('of 17 MiB'));
-    expect([unreached, tooLong, new Error('the reason of an abort')].map(blamesMember)).toEqual([false, false, false]);
+    expect([unreached, tooLong, replaced, new Error('the reason of an abort')].map(blamesMember)).toEqual([false, false, false, false]);
   });
 
   it('a new token, if the server has refused the old one', () => {

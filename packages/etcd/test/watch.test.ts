@@ -212,6 +212,29 @@ describe('a watch', () => {
     expect([scene.watch.stale, scene.streams.length]).toEqual([[], 2]);
   });
 
+  it('keeps its stream after the end of the token; at the end of the next token, it starts again on the newest stream', async () => {
+    const other = await startFakeServer(scene.answer);
+    const both = await openOn(scene.server, other);
+    const confirms = (watching: Watching): void => watching.says({ id: BigInt(watching.asked.length), created: true });
+    const refuses = (watching: Watching): void => watching.says({ id: -1n, created: true, canceled: 'etcdserver: invalid auth token' });
+    scene.onCreate = [confirms, refuses, confirms, refuses, confirms];
+    const watches: Recorder<Entry | undefined>[] = [];
+    for (let streams = 1; streams <= 3; streams += 1) {
+      const watch = new Recorder<Entry | undefined>((options) => both.watch('a', options));
+      watches.push(watch);
+      await expect.poll(() => watch.states.length, SOON).toBe(1);
+      expect(scene.streams.length).toBe(streams);
+    }
+    await expect.poll(() => watches[0]?.states.length, SOON).toBe(2);
+    expect(scene.streams.map(({ asked }) => asked.length)).toEqual([2, 2, 2]);
+    await expect.poll(() => scene.streams.map(({ stream }) => stream.closed), SOON).toEqual([true, false, false]);
+    expect(watches.map(({ stale }) => stale.map(({ code }) => code))).toEqual([['CONNECTION_LOST'], [], []]);
+    // The member is not to blame.
+    expect(new Set(scene.streams.map(({ stream }) => stream.session)).size).toBe(1);
+    await both.close();
+    await other[Symbol.asyncDispose]();
+  });
+
   it.each([
     ['permission denied', 'PERMISSION_DENIED'],
     ['invalid auth token', 'UNAUTHENTICATED'],

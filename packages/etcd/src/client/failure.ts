@@ -10,6 +10,8 @@ export type Failure =
   | { readonly kind: 'streamRefused' }
   /** The server answered with a gRPC status other than OK. */
   | { readonly kind: 'status'; readonly status: number; readonly reason: string }
+  /** This process ended a stream of watches, because two newer ones have followed it. */
+  | { readonly kind: 'replaced' }
   /** The answer is HTTP but not gRPC: it comes from a proxy or another kind of server. */
   | { readonly kind: 'http'; readonly httpStatus: number };
 
