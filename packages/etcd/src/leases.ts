@@ -14,7 +14,7 @@ export async function grantLease(client: Client, ttlMs: number, options: TimedCa
 }
 
 export async function renewLease(client: Client, lease: LeaseId, options: TimedCall<LeaseOptions>): Promise<Renewal> {
-  const { ttlSeconds } = await client.call(leaseKeepAlive, boundLease(lease), options);
+  const { ttlSeconds } = await client.call(leaseKeepAlive(boundLease(lease)), undefined, options);
   // etcd answers without an error, and with no ttl, for a lease that does not exist. Before 3.4.31
   // and 3.5.13 a member that no longer leads the cluster, and does not know it yet, may give that
   // answer for a live lease of its successor. Reporting a live lease as gone is safe: its holder

@@ -1,6 +1,6 @@
 /** etcd's `Lease` service. */
 
-import { Reader, Writer } from './protobuf.ts';
+import { MalformedMessage, Reader, Writer } from './protobuf.ts';
 import { MAX_SHORT_BYTES, type Rpc } from './rpc.ts';
 
 export interface LeaseAnswer {
@@ -19,26 +19,40 @@ function readLease(message: Uint8Array): LeaseAnswer {
   return { id, ttlSeconds };
 }
 
+/** An empty message, or another service's, would look like a lease without an id. */
+function readGrant(message: Uint8Array): LeaseAnswer {
+  const granted = readLease(message);
+  if (granted.id === 0n || granted.ttlSeconds <= 0n) throw new MalformedMessage('the answer to a grant has no lease');
+  return granted;
+}
+
 /** A call of the service whose request is one number: a lease's id, or a ttl. */
 function leaseCall<Answer>(name: string, decode: (message: Uint8Array) => Answer): Rpc<bigint, Answer> {
-  return {
-    name,
-    path: `/etcdserverpb.Lease/${name}`,
-    maxBytes: MAX_SHORT_BYTES,
-    encode: (request) => new Writer().int64(1, request).finish(),
-    decode,
-  };
+  return { name, path: `/etcdserverpb.Lease/${name}`, maxBytes: MAX_SHORT_BYTES, encode: numberMessage, decode };
+}
+
+function numberMessage(request: bigint): Uint8Array {
+  return new Writer().int64(1, request).finish();
 }
 
 /** The request is the ttl in seconds. The server chooses the id. */
-export const leaseGrant: Rpc<bigint, LeaseAnswer> = leaseCall('LeaseGrant', readLease);
+export const leaseGrant: Rpc<bigint, LeaseAnswer> = leaseCall('LeaseGrant', readGrant);
 
 /** The request is the lease's id. */
 export const leaseRevoke: Rpc<bigint, void> = leaseCall('LeaseRevoke', () => undefined);
 
 /**
- * The request is the lease's id. etcd defines a stream of requests and answers. Here each renewal
- * has a stream of its own, so that an answer always belongs to its request: on a shared stream, the
- * answer to a renewal that was sent before a revocation may still arrive after it.
+ * Renews one lease. The answer must name the lease: an empty message, or another service's, would
+ * look like the answer for a lease that is gone. etcd defines a stream of requests and answers.
+ * Here each renewal has a stream of its own, so that an answer always belongs to its request: on a
+ * shared stream, the answer to a renewal that was sent before a revocation may still arrive after
+ * it.
  */
-export const leaseKeepAlive: Rpc<bigint, LeaseAnswer> = leaseCall('LeaseKeepAlive', readLease);
+export function leaseKeepAlive(id: bigint): Rpc<void, LeaseAnswer> {
+  const decode = (message: Uint8Array): LeaseAnswer => {
+    const renewed = readLease(message);
+    if (renewed.id !== id) throw new MalformedMessage(`the answer to the renewal of lease ${id} names lease ${renewed.id}`);
+    return renewed;
+  };
+  return { ...leaseCall('LeaseKeepAlive', decode), encode: () => numberMessage(id) };
+}

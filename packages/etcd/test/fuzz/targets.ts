@@ -63,7 +63,7 @@ const decoders: readonly ((message: Uint8Array) => void)[] = [
   (message) => txn.decode(message).ranges.forEach((one) => one?.kvs.forEach(checkKeyValue)),
   (message) => decodeWatchAnswer(message).events.forEach(({ kv }) => checkKeyValue(kv)),
   (message) => void leaseGrant.decode(message),
-  (message) => void leaseKeepAlive.decode(message),
+  (message) => void leaseKeepAlive(7n).decode(message),
   (message) => void authenticate.decode(message),
   (message) => void status.decode(message),
   (message) => {

@@ -28,7 +28,7 @@ describe('decoding the answers of a real server', () => {
 
   it('reads leases: granted, renewed, and not found', () => {
     expect(leaseGrant.decode(bytes(`${HEADER}10c8f6e3d6c1bfe886391805`))).toEqual({ id: LEASE, ttlSeconds: 5n });
-    expect(leaseKeepAlive.decode(bytes(`${HEADER}1087ad4b`))).toEqual({ id: 1234567n, ttlSeconds: 0n });
+    expect(leaseKeepAlive(1234567n).decode(bytes(`${HEADER}1087ad4b`))).toEqual({ id: 1234567n, ttlSeconds: 0n });
   });
 
   it('reads keys, with and without their values', () => {
@@ -137,13 +137,20 @@ describe('malformed input is refused', () => {
     expect(() => leaseGrant.decode(bytes('1203616263'))).toThrow(MalformedMessage);
   });
 
+  it('a grant without a lease or a ttl, and the renewal of another lease', () => {
+    for (const hex of ['', HEADER, `${HEADER}1805`, `${HEADER}10c8f6e3d6c1bfe88639`])
+      expect(() => leaseGrant.decode(bytes(hex))).toThrow(MalformedMessage);
+    for (const hex of ['', HEADER, `${HEADER}1805`, `${HEADER}1087ad4b1805`])
+      expect(() => leaseKeepAlive(LEASE).decode(bytes(hex))).toThrow(MalformedMessage);
+  });
+
   it('an answer without its revision, and an event without its key', () => {
     expect(() => range.decode(new Uint8Array(0))).toThrow(MalformedMessage);
     expect(() => txn.decode(bytes('1001'))).toThrow(MalformedMessage);
     expect(() => decodeWatchAnswer(bytes('5a020801'))).toThrow(MalformedMessage);
   });
 
-  const decoders = [status, authenticate, leaseGrant, leaseKeepAlive, range, txn].map(({ decode }) => decode);
+  const decoders = [status, authenticate, leaseGrant, leaseKeepAlive(LEASE), range, txn].map(({ decode }) => decode);
 
   it('any bytes give an answer or MalformedMessage, and no other error', () => {
     const real = [`${HEADER}121b${KEY_VALUE}18012002`, `${HEADER}1a250a230a02184c121b${KEY_VALUE}20011a060a040a02184c`].map(bytes);
