@@ -5,7 +5,7 @@ import { endsWatch, storeClosed } from '@incumbent/network';
 
 import type { Client, OpenStream } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { blamesMember, blamesToken, toStoreError } from './errors.ts';
+import { blamesMember, isDenied, toStoreError } from './errors.ts';
 import { range, type KeyRange } from './protocol/kv.ts';
 import { WATCH_PATH } from './protocol/watch.ts';
 import { WatchRecovery } from './watch-recovery.ts';
@@ -183,10 +183,10 @@ export class WatchHub {
 }
 
 /**
- * Whether a watch may have been refused because the token of its stream is outdated. Includes a
- * refusal for a missing permission: an earlier call has read this range, so the permission exists,
- * and the token must be outdated.
+ * Whether the server may have refused a watch because the token of its stream is outdated: it
+ * rejected the token, or it denied the permission. Older versions of etcd deny the permission for a
+ * watch if the token has expired.
  */
 function mayBeOutdatedToken(error: unknown): boolean {
-  return endsWatch(error) || (error instanceof StoreError && blamesToken(error.cause));
+  return error instanceof StoreError && isDenied(error.cause);
 }
