@@ -35,19 +35,10 @@ export class WatchProof {
   #minRevision = 0n;
   /** The highest revision that the member has reported on the stream. */
   #reportedRevision = 0n;
-  /** The revision that the awaited proof must show. Undefined while no proof is awaited. */
-  #revisionToReach: bigint | undefined;
-  /** The read of the awaited proof. Undefined once the member has served it. */
-  #reading: AbortController | undefined;
+  #awaited: AwaitedProof | undefined;
   #nextProof: NodeJS.Timeout | undefined;
-  #deadline: NodeJS.Timeout | undefined;
-  /** After the deadline, time to process what has arrived. */
-  #grace: NodeJS.Timeout | undefined;
-  #compareSoon: NodeJS.Timeout | undefined;
-  #readAgain: NodeJS.Timeout | undefined;
-  #askAgain: NodeJS.Timeout | undefined;
 
-  /** `onUnproven` runs when a proof was not given in time. It must call `stop`. */
+  /** `onUnproven` runs when a proof was not given in time, after `stop`. */
   constructor(context: WatchProofContext, onUnproven: () => void) {
     this.#context = context;
     this.#onUnproven = onUnproven;
@@ -67,94 +58,137 @@ export class WatchProof {
   /** The member has reported a revision on the stream. */
   onReported(revision: bigint): void {
     this.#reportedRevision = max(this.#reportedRevision, revision);
-    this.#checkProof();
+    this.#awaited?.onReported(this.#reportedRevision);
   }
 
-  /**
-   * Asks for a proof now, unless one is awaited already. If nothing was written since, the member
-   * has already reported this revision, and the stream does not ask for progress. etcd 3.5.30 would
-   * not answer.
-   */
+  /** Asks for a proof now, unless one is awaited already. */
   prove(): void {
-    if (this.#open === undefined || this.#revisionToReach !== undefined) return;
+    if (this.#open === undefined || this.#awaited !== undefined) return;
     clearTimeout(this.#nextProof);
-    this.#revisionToReach = max(this.#context.revision(), this.#minRevision);
-    this.#reading = new AbortController();
-    this.#read();
-    this.#checkProof();
-    this.#compareSoon = setTimeout(() => void this.#compareWithAnotherMember(), COMPARE_AFTER_MS).unref();
-    this.#deadline = setTimeout(() => {
-      this.#grace = setTimeout(this.#onUnproven, GRACE_MS).unref();
-    }, PROVE_WITHIN_MS).unref();
+    const toReach = max(this.#context.revision(), this.#minRevision);
+    this.#awaited = new AwaitedProof(this.#context, this.#open, toReach, (proven) => this.#onOver(proven));
+    this.#awaited.begin(this.#reportedRevision);
   }
 
   /** Asks for no more proofs. Idempotent. */
   stop(): void {
     this.#open = undefined;
-    this.#revisionToReach = undefined;
-    this.#reading?.abort();
-    this.#reading = undefined;
     clearTimeout(this.#nextProof);
-    clearTimeout(this.#readAgain);
-    this.#clearProofTimers();
+    this.#awaited?.end();
+    this.#awaited = undefined;
   }
 
   #proveLater(): void {
     this.#nextProof = setTimeout(() => this.prove(), PROVE_EVERY_MS).unref();
   }
 
+  #onOver(proven: boolean): void {
+    if (proven) {
+      this.#awaited = undefined;
+      return this.#proveLater();
+    }
+    this.stop();
+    this.#onUnproven();
+  }
+}
+
+/** One proof that the member must give now. */
+class AwaitedProof {
+  readonly #context: WatchProofContext;
+  readonly #open: OpenStream;
+  readonly #onOver: (proven: boolean) => void;
+  /** The revision that the member must report. */
+  #revisionToReach: bigint;
+  #reportedRevision = 0n;
+  /** The read of the proof. Undefined once the member has served it. */
+  #reading: AbortController | undefined = new AbortController();
+  #over = false;
+  #deadline: NodeJS.Timeout | undefined;
+  #compareSoon: NodeJS.Timeout | undefined;
+  #readAgain: NodeJS.Timeout | undefined;
+  #askAgain: NodeJS.Timeout | undefined;
+
+  /** `onOver` runs once, unless `end` is called before. */
+  constructor(context: WatchProofContext, open: OpenStream, revisionToReach: bigint, onOver: (proven: boolean) => void) {
+    this.#context = context;
+    this.#open = open;
+    this.#revisionToReach = revisionToReach;
+    this.#onOver = onOver;
+  }
+
+  /**
+   * Asks for the read, and for progress unless the member has already reported the revision. If
+   * nothing was written since, it has, and etcd 3.5.30 would not answer.
+   */
+  begin(reportedRevision: bigint): void {
+    this.#read();
+    this.onReported(reportedRevision);
+    this.#compareSoon = setTimeout(() => void this.#compareWithAnotherMember(), COMPARE_AFTER_MS).unref();
+    this.#deadline = setTimeout(() => {
+      // Time to process what has arrived.
+      this.#deadline = setTimeout(() => this.#finish(false), GRACE_MS).unref();
+    }, PROVE_WITHIN_MS).unref();
+  }
+
+  onReported(revision: bigint): void {
+    this.#reportedRevision = revision;
+    this.#check();
+  }
+
+  /** Ends the wait. Idempotent. */
+  end(): void {
+    this.#over = true;
+    this.#reading?.abort();
+    for (const timer of [this.#deadline, this.#compareSoon, this.#readAgain, this.#askAgain]) clearTimeout(timer);
+  }
+
+  #finish(proven: boolean): void {
+    this.end();
+    this.#onOver(proven);
+  }
+
   /** Reads again after a failure, which is normal while the cluster elects its leader. */
   readonly #read = (): void => {
-    const [open, reading] = [this.#open, this.#reading];
-    if (open === undefined || reading === undefined) return;
-    this.#context.proveMember(open, reading.signal).then(
+    if (this.#reading === undefined) return;
+    this.#context.proveMember(this.#open, this.#reading.signal).then(
       (revision) => {
-        if (this.#reading !== reading || this.#revisionToReach === undefined) return;
+        if (this.#over) return;
         this.#reading = undefined;
         this.#revisionToReach = max(this.#revisionToReach, revision);
-        this.#checkProof();
+        this.#check();
       },
       () => {
-        if (this.#reading === reading) this.#readAgain = setTimeout(this.#read, ASK_AGAIN_MS).unref();
+        if (!this.#over) this.#readAgain = setTimeout(this.#read, ASK_AGAIN_MS).unref();
       },
     );
   };
 
   /** Asks until an answer completes the proof. While a watch catches up, there may be no answer. */
   readonly #requestProgress = (): void => {
-    this.#open?.stream.send(encodeProgressRequest());
+    this.#open.stream.send(encodeProgressRequest());
     this.#askAgain = setTimeout(this.#requestProgress, ASK_AGAIN_MS).unref();
   };
 
-  /** Ends the wait for a proof if it is complete, or asks for what is missing. */
-  #checkProof(): void {
-    if (this.#revisionToReach === undefined) return;
+  /** Ends the wait if the proof is complete, or asks for what is missing. */
+  #check(): void {
     if (this.#reportedRevision < this.#revisionToReach) {
       if (this.#askAgain === undefined) this.#requestProgress();
       return;
     }
     clearTimeout(this.#askAgain);
     this.#askAgain = undefined;
-    if (this.#reading !== undefined) return;
-    this.#revisionToReach = undefined;
-    this.#clearProofTimers();
-    this.#proveLater();
+    if (this.#reading === undefined) this.#finish(true);
   }
 
   /**
-   * Ends the wait for a proof if the cluster has changed without this member. Otherwise the watches
-   * have missed nothing.
+   * Ends the wait if the cluster has changed without this member. Otherwise the watches have missed
+   * nothing.
    */
   async #compareWithAnotherMember(): Promise<void> {
-    const [open, reading] = [this.#open, this.#reading];
     // If no read is late, the member serves requests. It only lags behind, and will catch up.
-    if (open === undefined || reading === undefined) return;
-    const elsewhere = await this.#context.revisionElsewhere(open, reading.signal).catch(() => 0n);
-    if (this.#reading === reading && elsewhere > this.#reportedRevision) this.#onUnproven();
-  }
-
-  #clearProofTimers(): void {
-    for (const timer of [this.#deadline, this.#grace, this.#compareSoon, this.#askAgain]) clearTimeout(timer);
+    if (this.#reading === undefined) return;
+    const elsewhere = await this.#context.revisionElsewhere(this.#open, this.#reading.signal).catch(() => 0n);
+    if (!this.#over && this.#reading !== undefined && elsewhere > this.#reportedRevision) this.#finish(false);
   }
 }
 
