@@ -67,6 +67,6 @@ it('names a server that does not speak the protocol', async () => {
   server.write('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
   await expect(login).rejects.toMatchObject({
     failure: { kind: 'notConnected', why: 'foreign' },
-    message: expect.stringContaining("what answers does not speak PostgreSQL's protocol"),
+    message: expect.stringContaining("the server does not speak PostgreSQL's protocol"),
   });
 });

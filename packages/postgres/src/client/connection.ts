@@ -276,7 +276,7 @@ export function loginFailed(error: unknown): ExchangeError {
   if (/SASL|SCRAM|password/i.test(message))
     return connectionRefused({ state: '28000', text: 'the server requires a password, or its proof of the password is wrong' }, error);
   if (error instanceof ExchangeError && error.failure.kind !== 'cut')
-    return notConnected('foreign', `what answers does not speak PostgreSQL's protocol: ${message}`, error);
+    return notConnected('foreign', `the server does not speak PostgreSQL's protocol: ${message}`, error);
   const cause = error instanceof ExchangeError ? (error.cause ?? error) : error;
   return notConnected('unreachable', message, cause);
 }
