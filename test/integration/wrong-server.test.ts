@@ -29,7 +29,7 @@ const told: readonly (readonly [Name, Name, string, RegExp])[] = [
   ['consul', 'zookeeper', 'UNREACHABLE', /is not Consul/],
   ['etcd', 'consul', 'UNSUPPORTED', /Protocol error/],
   ['etcd', 'redis', 'UNSUPPORTED', /Protocol error/],
-  ['etcd', 'zookeeper', 'UNREACHABLE', /ended the connection at once/],
+  ['etcd', 'zookeeper', 'UNREACHABLE', /closed the connection immediately/],
   ['redis', 'consul', 'UNSUPPORTED', /does not speak RESP/],
   ['redis', 'etcd', 'UNREACHABLE', /before it had answered/],
   ['redis', 'zookeeper', 'UNREACHABLE', /before it had answered/],
@@ -47,7 +47,7 @@ const overTls: readonly (readonly [Name, string, RegExp])[] = [
 
 const withoutTls: readonly (readonly [Name, string, RegExp])[] = [
   ['consul', 'UNSUPPORTED', /HTTP request to an HTTPS server/],
-  ['etcd', 'UNREACHABLE', /ended the connection at once/],
+  ['etcd', 'UNREACHABLE', /closed the connection immediately/],
   ['redis', 'UNREACHABLE', /as a server does that expects TLS/],
   ['zookeeper', 'UNAVAILABLE', /ended the connection in place of opening a session/],
 ];

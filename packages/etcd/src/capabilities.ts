@@ -80,7 +80,7 @@ const CHECKS_SINCE: ReadonlyMap<number, number> = new Map([
 export function checkVersion(version: string): void {
   const [major, minor] = partsOf(version) ?? [];
   if (major === undefined || minor === undefined) {
-    throw new StoreError('UNSUPPORTED', 'refused', `what answers is no etcd: it gives its version as "${version}"`);
+    throw new StoreError('UNSUPPORTED', 'refused', `the server is not etcd: it reports the version "${version}"`);
   }
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
     throw new StoreError('UNSUPPORTED', 'refused', `etcd ${version} is too old: ${OLDEST.join('.')} is the oldest that is supported`);
@@ -92,9 +92,10 @@ export function endsEarly(version: string): string {
   const [major, minor, patch] = partsOf(version) ?? [];
   const since = major === 3 ? CHECKS_SINCE.get(minor ?? 0) : undefined;
   const checks = since === undefined || (patch ?? 0) >= since;
-  const how = checks ? 'stood still as a whole (a stopped process, a suspended machine)' : 'stood still for a while';
+  const pause = checks ? 'a pause (stopped process, suspended machine)' : 'a pause of any kind';
   const rarer = checks ? 'seen on 3.5.16' : `upgrade the server: it is rarer from 3.${minor}.${since} on`;
-  return `etcd ${version}: a member that led the cluster, ${how} and goes on may revoke leases that were renewed meanwhile (etcd issue 15247; ${rarer})`;
+  const risk = 'a member that led the cluster may revoke leases that were renewed during the pause';
+  return `etcd ${version}: after ${pause}, ${risk} (etcd issue 15247; ${rarer})`;
 }
 
 function partsOf(version: string): readonly number[] | undefined {

@@ -100,7 +100,8 @@ function isTokenReason(reason: string): boolean {
 /** The error of a watch that the server ended or did not create. etcd gives the reason as text. */
 export function watchCanceled(reason: string, compactRevision: bigint): ExchangeError {
   const words = reason === '' && compactRevision > 0n ? `compacted up to revision ${compactRevision}` : reason;
-  return new ExchangeError({ kind: 'status', status: watchStatus(words), reason: words }, `the server ended the watch: ${words}`);
+  const why = words === '' ? ' without a reason' : `: ${words}`;
+  return new ExchangeError({ kind: 'status', status: watchStatus(words), reason: words }, `the server ended the watch${why}`);
 }
 
 /** The status with which etcd answers a call for the same reason. */
@@ -150,7 +151,7 @@ function judgeConnection(cause: unknown): Verdict {
   return isNotHttp2(cause) ? ['UNSUPPORTED', 'refused'] : judgeSocket(cause);
 }
 
-/** Whether a connection failed because the server does not speak HTTP/2, or expects TLS. */
+/** Whether a connection failed because the server does not speak HTTP/2, or requires TLS. */
 export function isNotHttp2(cause: unknown): boolean {
   return /^ERR_HTTP2_(SESSION_)?ERROR$|NO_APPLICATION_PROTOCOL/.test(errorCode(cause));
 }

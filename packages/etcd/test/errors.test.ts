@@ -131,6 +131,12 @@ describe('what the adapter tries after a failure', () => {
     expect([...failed, status(3, 'etcdserver: key is not provided'), status(13, '')].map(isDenied)).toEqual([false, false, false, false, false]);
   });
 
+  it('the end of a watch has a reason, or says that there is none', () => {
+    expect(watchCanceled('etcdserver: watcher is slow', 0n).message).toBe('the server ended the watch: etcdserver: watcher is slow');
+    expect(watchCanceled('', 7n).message).toBe('the server ended the watch: compacted up to revision 7');
+    expect(watchCanceled('', 0n).message).toBe('the server ended the watch without a reason');
+  });
+
   it('a watch ends without permission, valid credentials or an open store, and retries after all other errors', () => {
     const ends = (reason: string): boolean => endsWatch(toStoreError(watchCanceled(reason, 0n), 'Watch', true));
     expect(ends('etcdserver: permission denied')).toBe(true);

@@ -301,11 +301,11 @@ function greet(socket: Duplex, endpoint: Endpoint, { secure }: ConnectionOptions
   });
 }
 
-const NOT_HTTP2 = 'what answers does not speak HTTP/2: it is not the client port of etcd, or it expects TLS (etcds:)';
+const NOT_HTTP2 = 'the server does not speak HTTP/2: it is not the client port of etcd, or it requires TLS (etcds:)';
 
 function notConnected(cause: unknown): ExchangeError {
   const message =
-    cause === undefined ? 'the server ended the connection at once, as one may that expects TLS (etcds:)' : describeError(cause);
+    cause === undefined ? 'the server closed the connection immediately; it may require TLS (etcds:)' : describeError(cause);
   const reason = isNotHttp2(cause) ? `${message}: ${NOT_HTTP2}` : message;
   return new ExchangeError({ kind: 'notConnected' }, reason, cause);
 }
