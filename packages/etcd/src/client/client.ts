@@ -52,7 +52,8 @@ export interface OpenStream {
  * in. A request is never sent twice, with two exceptions. A server that rejects the token has not
  * processed the request, so it is sent once more with a new token, within the same time limit. And
  * a request that changes nothing in the store (`repeatable`) goes to one member after another until
- * one answers.
+ * one answers. A third exception is made above this class: `Batcher` makes a call for each request
+ * of a transaction that had no effect.
  */
 export class Client {
   readonly #endpoints: Endpoints;
