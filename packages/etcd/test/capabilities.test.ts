@@ -15,7 +15,9 @@ describe('a version', () => {
   );
 
   it.each(['3.3.27', '2.3.8', '', 'Not Found'])('"%s" is refused', (version) => {
-    expect(() => checkVersion(version)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED', outcome: 'refused', message: expect.stringContaining(version) }));
+    expect(() => checkVersion(version)).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED', outcome: 'refused', message: expect.stringContaining(version) }),
+    );
   });
 
   it.each(['3.4.0', '3.6.14', '4.0.0'])('%s is served', (version) => {

@@ -109,7 +109,12 @@ describe('what the adapter tries after a failure', () => {
   });
 
   it('another member, if this one answers what etcd does not answer; not if no member is reached, or it is not to blame', () => {
-    const wrong = [status(12, 'unknown service'), failure({ kind: 'http', httpStatus: 404 }), failure({ kind: 'malformed' }), status(13, '')];
+    const wrong = [
+      status(12, 'unknown service'),
+      failure({ kind: 'http', httpStatus: 404 }),
+      failure({ kind: 'malformed' }),
+      status(13, ''),
+    ];
     expect(wrong.map(blamesMember)).toEqual([true, true, true, true]);
     const unreached = failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR'));
     const replaced = failure({ kind: 'replaced' });
@@ -128,7 +133,13 @@ describe('what the adapter tries after a failure', () => {
     const denied = [status(7, 'etcdserver: permission denied'), status(16, 'etcdserver: invalid auth token')];
     expect(denied.map(isDenied)).toEqual([true, true]);
     const failed = [failure({ kind: 'http', httpStatus: 403 }), failure({ kind: 'http', httpStatus: 401 }), failure({ kind: 'cut' })];
-    expect([...failed, status(3, 'etcdserver: key is not provided'), status(13, '')].map(isDenied)).toEqual([false, false, false, false, false]);
+    expect([...failed, status(3, 'etcdserver: key is not provided'), status(13, '')].map(isDenied)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('the end of a watch has a reason, or says that there is none', () => {

@@ -136,9 +136,9 @@ describe('a watch on a server that sends no more events', () => {
   });
 
   it.each([
-    ['a gateway forbids', http(403)],
-    ['the server refuses for a reason of its own', fails(3, 'etcdserver: key is not provided')],
-  ])('goes stale if %s each check', async (_, answer) => {
+    ['a gateway forbids each check', http(403)],
+    ['the server refuses each check, and not for a missing permission', fails(3, 'etcdserver: key is not provided')],
+  ])('goes stale if %s', async (_, answer) => {
     scene.begin();
     await scene.shows('read');
     scene.onRead = answer;

@@ -304,8 +304,7 @@ function greet(socket: Duplex, endpoint: Endpoint, { secure }: ConnectionOptions
 const NOT_HTTP2 = 'the server does not speak HTTP/2: it is not the client port of etcd, or it requires TLS (etcds:)';
 
 function notConnected(cause: unknown): ExchangeError {
-  const message =
-    cause === undefined ? 'the server closed the connection immediately; it may require TLS (etcds:)' : describeError(cause);
+  const message = cause === undefined ? 'the server closed the connection immediately; it may require TLS (etcds:)' : describeError(cause);
   const reason = isNotHttp2(cause) ? `${message}: ${NOT_HTTP2}` : message;
   return new ExchangeError({ kind: 'notConnected' }, reason, cause);
 }
