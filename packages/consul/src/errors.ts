@@ -9,6 +9,7 @@ import { judgeHttp, type MissingPermission, storeErrorOf, type Verdict, verdicts
 
 import { ExchangeError } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
+import { SERVICE } from './protocol/service.ts';
 
 const verdictOn = verdictsOf(ExchangeError, judge);
 
@@ -37,10 +38,10 @@ export const missingForAgent: MissingPermission = {
 };
 
 /** What the token lacks to bind sessions to checks. */
-export const missingForChecks: MissingPermission = {
-  right: 'node:write',
+export const missingForServices: MissingPermission = {
+  right: 'service:write',
   keys: [],
-  grant: 'the rule node_prefix "" { policy = "write" } in a policy of the token (or open the store with session: "ttl")',
+  grant: `the rule service "${SERVICE}" { policy = "write" } in a policy of the token (or open the store with session: "ttl")`,
 };
 
 function judge({ failure, cause }: ExchangeError): Verdict {

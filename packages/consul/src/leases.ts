@@ -2,7 +2,7 @@
  * Leases are sessions. A session that lives by its ttl alone has a ttl of at least 10 s, and the
  * servers end it after up to twice its ttl. If the agent runs on this machine, a session is
  * therefore also bound to a TTL check of the agent, which turns critical as soon as the lease's ttl
- * is over.
+ * is over. Each lease registers an instance of the service `incumbent` that has this check.
  *
  * **Renewal.** Only the agent acknowledges that a check was passed. If the agent is cut off from
  * the servers it still acknowledges, while the servers end the session by its ttl. A renewal
@@ -31,14 +31,14 @@ import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incu
 import { keepAlive, momentOf, sleep } from '@incumbent/core/adapter';
 import { type CallTime, leaseGone } from '@incumbent/network';
 
-import { CheckCleaner } from './check-cleaner.ts';
 import type { Client } from './client/client.ts';
 import type { ExchangeError } from './client/failure.ts';
 import { afterWriting, isCheckUnknown, isNodeUnknown, mayBeApplied, otherDatacenter } from './errors.ts';
 import { agentDatacenter } from './protocol/agent.ts';
-import { checkIdOf, passCheck, registerCheck } from './protocol/check.ts';
+import { passCheck, registerService, serviceIdOf } from './protocol/service.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './protocol/session.ts';
 import { writeTicket } from './revoker.ts';
+import { ServiceCleaner } from './service-cleaner.ts';
 
 /** The shortest ttl of a session that is bound to a check. */
 export const MIN_CHECK_TTL_MS = 1_000;
@@ -60,11 +60,14 @@ export interface LeasePolicy {
   readonly minSessionTtlMs: number;
   /** The datacenter that must serve. Undefined if it is the agent's own in any case. */
   readonly datacenter: string | undefined;
+  /** A namespace of Consul Enterprise. */
+  readonly namespace: string | undefined;
 }
 
 interface LeaseState {
   readonly ttlMs: number;
-  readonly check: string | undefined;
+  /** The id of the lease's service and of its check. Undefined if the session has no check. */
+  readonly service: string | undefined;
   /** The moment at which the last acknowledged renewal was sent. */
   sent: Moment;
   /**
@@ -77,34 +80,34 @@ export class Leases {
   readonly #client: Client;
   readonly #policy: LeasePolicy;
   readonly #leases = new Map<LeaseId, LeaseState>();
-  readonly #cleaner: CheckCleaner;
+  readonly #cleaner: ServiceCleaner;
 
   constructor(client: Client, policy: LeasePolicy) {
     this.#client = client;
     this.#policy = policy;
-    this.#cleaner = new CheckCleaner(client, policy.clock);
+    this.#cleaner = new ServiceCleaner(client, policy.clock);
   }
 
   async grant(askedMs: number, { at }: LeaseOptions, time: CallTime): Promise<Lease> {
     const { bound, clock, minSessionTtlMs } = this.#policy;
     const ttlMs = Math.max(Math.ceil(askedMs), bound === 'check' ? MIN_CHECK_TTL_MS : minSessionTtlMs);
     const sent = momentOf(clock);
-    const check = bound === 'check' ? checkIdOf(randomUUID()) : undefined;
+    const service = bound === 'check' ? serviceIdOf(randomUUID()) : undefined;
     try {
-      if (check !== undefined) await registerCheck(this.#client, { id: check, name: this.#policy.name, ttlMs }, time.left);
+      if (service !== undefined) await registerService(this.#client, { id: service, name: this.#policy.name, ttlMs }, time.left);
     } catch (error) {
-      if (check !== undefined && mayBeApplied(error)) this.#cleaner.schedule(check);
+      if (service !== undefined && mayBeApplied(error)) this.#cleaner.schedule(service);
       throw error;
     }
     try {
       // A restarted agent keeps the state of a check only if the check was passed.
-      if (check !== undefined) await passCheck(this.#client, check, time.left);
-      const id = await this.#create(ttlMs, check, time);
-      this.#leases.set(id, { ttlMs, check, sent, over: false });
+      if (service !== undefined) await passCheck(this.#client, service, time.left);
+      const id = await this.#create(ttlMs, service, time);
+      this.#leases.set(id, { ttlMs, service, sent, over: false });
       return { id, ttlMs, validFrom: at };
     } catch (error) {
       // A session that was created although the call failed ends with its check.
-      if (check !== undefined) this.#cleaner.schedule(check);
+      if (service !== undefined) this.#cleaner.schedule(service);
       throw error;
     }
   }
@@ -134,23 +137,23 @@ export class Leases {
   /** The ticket with which another process ends the lease if this process has died. */
   ticketOf(lease: LeaseId): string | undefined {
     const state = this.#leases.get(lease);
-    return state && writeTicket({ lease, check: state.check });
+    return state && writeTicket({ lease, service: state.service });
   }
 
   /** Call this when the lease is certainly gone. */
   forget(lease: LeaseId): void {
     const state = this.#leases.get(lease);
     this.#leases.delete(lease);
-    if (state?.check !== undefined) this.#cleaner.schedule(state.check);
+    if (state?.service !== undefined) this.#cleaner.schedule(state.service);
   }
 
   /**
-   * Removes the checks of ended leases, and waits for that at most half a second. Live leases keep
-   * their checks. If the end of a lease was requested and not confirmed, the removal of the check
-   * ends the lease.
+   * Removes the services of ended leases, and waits for that at most half a second. Live leases
+   * keep their services. If the end of a lease was requested and not confirmed, the removal of the
+   * service, and so of its check, ends the lease.
    */
   close(): Promise<void> {
-    for (const { over, check } of this.#leases.values()) if (over && check !== undefined) this.#cleaner.schedule(check);
+    for (const { over, service } of this.#leases.values()) if (over && service !== undefined) this.#cleaner.schedule(service);
     return this.#cleaner.close();
   }
 
@@ -162,7 +165,7 @@ export class Leases {
     const sent = momentOf(this.#policy.clock);
     const options = time.left;
     const [passed, renewed] = await Promise.all([
-      state.check === undefined ? true : passCheck(this.#client, state.check, options),
+      state.service === undefined ? true : passCheck(this.#client, state.service, options),
       renewSession(this.#client, lease, options),
     ]);
     if (!passed || !renewed || state.over || this.#isLate(state)) return false;
@@ -171,12 +174,12 @@ export class Leases {
   }
 
   /**
-   * The agent reports a new check to the servers a moment after its registration. Until then, the
+   * The agent reports a new service to the servers a moment after its registration. Until then, the
    * servers refuse the session.
    */
-  async #create(ttlMs: number, check: string | undefined, time: CallTime): Promise<LeaseId> {
-    const { name, lockDelayMs, clock, minSessionTtlMs } = this.#policy;
-    const request = { name, ttlMs: Math.max(ttlMs, minSessionTtlMs), lockDelayMs, check };
+  async #create(ttlMs: number, service: string | undefined, time: CallTime): Promise<LeaseId> {
+    const { name, lockDelayMs, clock, minSessionTtlMs, namespace } = this.#policy;
+    const request = { name, ttlMs: Math.max(ttlMs, minSessionTtlMs), lockDelayMs, check: service, namespace };
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LAST_WAIT_MS)) {
       try {
         return await createSession(this.#client, request, time.left);

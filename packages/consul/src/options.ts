@@ -19,7 +19,7 @@ import type { Connect } from './client/connections.ts';
  * What ends a session that nobody renews. With `check`, a check of the agent ends it within its
  * ttl, which is at least 1 s. With `ttl`, the servers end it within twice its ttl, which is at
  * least 10 s. `auto` chooses `check` if the agent runs on this machine and lets the store register
- * a check, and `ttl` otherwise.
+ * a service, and `ttl` otherwise.
  */
 export type SessionBinding = 'auto' | 'check' | 'ttl';
 

@@ -11,17 +11,17 @@ import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { toStoreError } from './errors.ts';
 import { readOptions, type ConsulOptions } from './options.ts';
-import { deregisterCheck } from './protocol/check.ts';
 import { fields, optionalText, parse, text } from './protocol/json.ts';
+import { deregisterService } from './protocol/service.ts';
 import { destroySession, isSessionId } from './protocol/session.ts';
 
 export interface Ticket {
   readonly lease: LeaseId;
   /**
-   * The check that the session is bound to, if there is one. The dead process can no longer remove
-   * it.
+   * The service with the check that the session is bound to, if there is one. The dead process can
+   * no longer remove it.
    */
-  readonly check: string | undefined;
+  readonly service: string | undefined;
 }
 
 export const openRevoker: OpenRevoker = async (access) => {
@@ -29,11 +29,11 @@ export const openRevoker: OpenRevoker = async (access) => {
   const client = new Client(settings);
   return {
     revoke: async (ticket, options) => {
-      const { lease, check } = readTicket(ticket);
+      const { lease, service } = readTicket(ticket);
       const time = new CallTime(settings.clock, options, ExchangeError);
       try {
         await destroySession(client, lease, time);
-        if (check !== undefined) await removeCheck(client, check, time);
+        if (service !== undefined) await removeService(client, service, time);
       } catch (error) {
         throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
       }
@@ -43,12 +43,12 @@ export const openRevoker: OpenRevoker = async (access) => {
 };
 
 /**
- * Tries to remove the check of a session that is gone. A check that remains turns critical, and is
- * removed when a store is opened on the agent.
+ * Tries to remove the service of a session that is gone. The check of a service that remains turns
+ * critical, and the agent removes the service a minute later.
  */
-async function removeCheck(client: Client, check: string, time: CallTime): Promise<void> {
+async function removeService(client: Client, service: string, time: CallTime): Promise<void> {
   try {
-    await deregisterCheck(client, check, time.left);
+    await deregisterService(client, service, time.left);
   } catch {
     // The session is gone all the same. There may also be no time left.
   }
@@ -62,5 +62,6 @@ function readTicket(ticket: string): Ticket {
   const parsed = fields(parse(ticket));
   const lease = text(parsed, 'lease');
   if (!isSessionId(lease)) throw invalidSecret('ticket', lease, "a session's id");
-  return { lease, check: optionalText(parsed, 'check') };
+  const service = optionalText(parsed, 'service');
+  return { lease, service: service === '' ? undefined : service };
 }

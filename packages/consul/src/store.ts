@@ -44,7 +44,8 @@ export class ConsulStore implements api.Store {
       onLeaseGone: (lease) => this.#leases.forget(lease),
     });
     const name = `incumbent ${settings.namespace}`;
-    this.#leases = new Leases(client, { clock, name, lockDelayMs, bound, minSessionTtlMs, datacenter: settings.scope['dc'] });
+    const scope = { datacenter: settings.scope['dc'], namespace: settings.scope['ns'] };
+    this.#leases = new Leases(client, { clock, name, lockDelayMs, bound, minSessionTtlMs, ...scope });
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);
@@ -132,7 +133,7 @@ export class ConsulStore implements api.Store {
     return { version, warnings: [] };
   }
 
-  /** Waits at most half a second for the agent to remove the checks of ended leases. */
+  /** Waits at most half a second for the agent to remove the services of ended leases. */
   close(): Promise<void> {
     // Without a call under way, nothing else keeps the process alive until the close is complete.
     this.#closing ??= keepAlive(this.#clock, () => this.#close());

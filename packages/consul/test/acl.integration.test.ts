@@ -71,7 +71,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', 
     const namespace = uniqueNamespace();
     const reader = await tokenFor(`key_prefix "${namespace}/" { policy = "read" }`);
     await using store = await openConsul({ endpoint: hostOf(consul), namespace, token: reader });
-    // The token may not register checks.
+    // The token may not register services.
     expect(store.capabilities.minTtlMs).toBe(10_000);
     expect(await store.read('a', CALL)).toBeUndefined();
     const denied = { code: 'PERMISSION_DENIED', outcome: 'refused' };
@@ -100,7 +100,7 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', 
     const stranger = await openingFailure({ endpoint: hostOf(consul), namespace, token: await tokenFor('') });
     expect(stranger).toMatchObject({ details: { right: 'key:read', keys: [`${namespace}/`] } });
     const check = await openingFailure({ endpoint: hostOf(consul), namespace, token: reader, session: 'check' });
-    expect(check).toMatchObject({ details: { right: 'node:write', keys: [] } });
+    expect(check).toMatchObject({ details: { right: 'service:write', keys: [] } });
     const rules = [lease, swap, check].map((failure) => /(?<=the rule )\w+ "\S*" \{ policy = "write" \}/.exec(String(failure))?.[0]);
     const granted = await tokenFor(rules.join(' '));
     await using works = await openConsul({ endpoint: hostOf(consul), namespace, token: granted, session: 'check' });
@@ -156,14 +156,14 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', 
   }
 
   const SESSIONS = 'session_prefix "" { policy = "write" }';
-  const NODES = 'node_prefix "" { policy = "write" }';
+  const SERVICE = 'service "incumbent" { policy = "write" }';
 
   it.each([
-    ['a permission for keys', { keys: 'none', rest: [SESSIONS, NODES] }, 'PERMISSION_DENIED at opening', 'PERMISSION_DENIED at opening'],
-    ['the permission to write keys', { keys: 'read', rest: [SESSIONS, NODES] }, 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
-    ['the permission for sessions', { rest: [NODES] }, 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
-    ['the permission for the node', { rest: [SESSIONS] }, 'leads, 10000 ms', 'PERMISSION_DENIED at opening'],
-    ['no permission', { rest: [SESSIONS, NODES] }, 'leads, 1000 ms', 'leads, 1000 ms'],
+    ['a permission for keys', { keys: 'none', rest: [SESSIONS, SERVICE] }, 'PERMISSION_DENIED at opening', 'PERMISSION_DENIED at opening'],
+    ['the permission to write keys', { keys: 'read', rest: [SESSIONS, SERVICE] }, 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+    ['the permission for sessions', { rest: [SERVICE] }, 'PERMISSION_DENIED', 'PERMISSION_DENIED'],
+    ['the permission for the service', { rest: [SESSIONS] }, 'leads, 10000 ms', 'PERMISSION_DENIED at opening'],
+    ['no permission', { rest: [SESSIONS, SERVICE] }, 'leads, 1000 ms', 'leads, 1000 ms'],
   ] as const)('a token that lacks %s fails in bounded time, or binds sessions to no check', async (_, lacking, auto, check) => {
     expect([await resultWith(lacking, 'auto'), await resultWith(lacking, 'check')]).toEqual([auto, check]);
   });

@@ -50,10 +50,10 @@ export function pairs(index: number, ...keys: readonly (readonly [key: string, m
   return { ...ABSENT, status: 200, body, headers: { ...ABSENT.headers, 'x-consul-index': String(index) } };
 }
 
-/** Responds to the requests of an opening: no key exists, and checks can be registered. */
+/** Responds to the requests of an opening: no key exists, and services can be registered. */
 export function opens({ path }: FakeRequest): FakeResponse | undefined {
   if (path.startsWith('/v1/kv/')) return ABSENT;
-  return path.startsWith('/v1/agent/check') ? { body: {} } : undefined;
+  return /^\/v1\/agent\/(?:service|check)\//.test(path) ? { body: {} } : undefined;
 }
 
 export const SESSION = '11111111-2222-3333-4444-555555555555';

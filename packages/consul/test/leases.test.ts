@@ -29,7 +29,7 @@ function bodyOf({ body }: FakeRequest): Readonly<Record<string, unknown>> {
 
 interface Scene extends FakeConsul {
   readonly clock: ManualClock;
-  /** The paths of the requests since the store was opened, without the names of checks. */
+  /** The paths of the requests since the store was opened, without the ids of services. */
   paths(): readonly string[];
 }
 
@@ -41,14 +41,32 @@ async function scene(options: Partial<ConsulOptions> = {}): Promise<Scene> {
 }
 
 describe('a lease', () => {
-  it('is a session bound to a check of the agent, and not to the node’s health', async () => {
+  it('is a session bound to the check of a service, and not to the node’s health', async () => {
     await using on = await scene({ lockDelayMs: 1_500 });
     const lease = await on.store.grantLease(TTL_MS, callNow(on.clock));
     expect(lease).toMatchObject({ id: SESSION, ttlMs: TTL_MS });
-    expect(on.paths()).toEqual(['/v1/agent/check/register', '/v1/agent/check/pass/*', '/v1/session/create']);
-    const [check, , session] = on.agent.requests.slice(-3).map(bodyOf);
-    expect(check).toMatchObject({ TTL: '2000ms', Status: 'passing' });
-    expect(session).toMatchObject({ NodeChecks: [check?.['ID']], TTL: '10000ms', Behavior: 'delete', LockDelay: '1500ms' });
+    expect(on.paths()).toEqual(['/v1/agent/service/register', '/v1/agent/check/pass/*', '/v1/session/create']);
+    const [service, , session] = on.agent.requests.slice(-3).map(bodyOf);
+    const id = service?.['ID'];
+    expect(service).toMatchObject({
+      Name: 'incumbent',
+      // Without its own ids, checks would be named after their services.
+      Check: { CheckID: id, Name: 'incumbent app', TTL: '2000ms', Status: 'passing', DeregisterCriticalServiceAfter: '1m' },
+    });
+    expect(session).toEqual({
+      Name: 'incumbent app',
+      NodeChecks: [],
+      ServiceChecks: [{ ID: id }],
+      TTL: '10000ms',
+      Behavior: 'delete',
+      LockDelay: '1500ms',
+    });
+  });
+
+  it('in a namespace of Consul Enterprise has its check there', async () => {
+    await using on = await scene({ consulNamespace: 'ours' });
+    await on.store.grantLease(TTL_MS, callNow(on.clock));
+    expect(on.agent.requests.slice(-1).map(bodyOf)[0]).toMatchObject({ ServiceChecks: [{ Namespace: 'ours' }] });
   });
 
   it.each<[string, FakeResponse, object]>([
@@ -67,15 +85,16 @@ describe('a lease', () => {
   it('of 60 s has that ttl in both its check and its session', async () => {
     await using on = await scene();
     await on.store.grantLease(60_000, callNow(on.clock));
-    const [check, , session] = on.agent.requests.slice(-3).map(bodyOf);
-    expect([check?.['TTL'], session?.['TTL'], session?.['LockDelay']]).toEqual(['60000ms', '60000ms', '0ms']);
+    const [service, , session] = on.agent.requests.slice(-3).map(bodyOf);
+    expect(service).toMatchObject({ Check: { TTL: '60000ms' } });
+    expect([session?.['TTL'], session?.['LockDelay']]).toEqual(['60000ms', '0ms']);
   });
 
   it('with a ttl alone is bound to no check, and has at least the shortest ttl that servers accept', async () => {
     await using on = await scene({ session: 'ttl' });
     expect(await on.store.grantLease(TTL_MS, callNow(on.clock))).toMatchObject({ ttlMs: 10_000 });
     expect(on.paths()).toEqual(['/v1/session/create']);
-    expect(on.agent.requests.slice(-1).map(bodyOf)[0]).toMatchObject({ NodeChecks: [], TTL: '10000ms' });
+    expect(on.agent.requests.slice(-1).map(bodyOf)[0]).toMatchObject({ NodeChecks: [], ServiceChecks: [], TTL: '10000ms' });
   });
 
   it('is granted when the servers know its check', async () => {
@@ -91,13 +110,13 @@ describe('a lease', () => {
     expect(tries).toBe(4);
   });
 
-  it('that could not be granted leaves no check', async () => {
+  it('that could not be granted leaves no service', async () => {
     await using on = await scene();
     on.agent.respond = (request) =>
       request.path === '/v1/session/create' ? { status: 500, body: 'No cluster leader' } : servesLeases(request);
     await expect(on.store.grantLease(TTL_MS, callNow(on.clock))).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' });
     await on.store.close();
-    expect(on.paths().slice(-2)).toEqual(['/v1/session/create', '/v1/agent/check/deregister/*']);
+    expect(on.paths().slice(-2)).toEqual(['/v1/session/create', '/v1/agent/service/deregister/*']);
   });
 });
 
@@ -135,7 +154,7 @@ describe('a renewal', () => {
     on.agent.respond = (request) => (is(request) ? said : servesLeases(request));
     await expect(on.store.renewLease(SESSION, callNow(on.clock))).rejects.toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
     await on.store.close();
-    expect(on.paths().slice(-3)).toEqual(['/v1/session/destroy/ID', '/v1/session/info/ID', '/v1/agent/check/deregister/*']);
+    expect(on.paths().slice(-3)).toEqual(['/v1/session/destroy/ID', '/v1/session/info/ID', '/v1/agent/service/deregister/*']);
   });
 
   it('has an unknown outcome while the session may live, and its end is requested again', async () => {

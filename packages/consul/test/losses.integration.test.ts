@@ -15,11 +15,11 @@ const WITHIN_MS = 60_000;
 
 /** The kinds of writes of a life, each with at least as many as a life has. */
 const KINDS: readonly (readonly [kind: string, most: number])[] = [
-  ['agent/check/register', 2],
+  ['agent/service/register', 2],
   ['session/create', 2],
   ['txn', 9],
   ['session/destroy', 2],
-  ['agent/check/deregister', 2],
+  ['agent/service/deregister', 2],
 ];
 
 async function life(store: Store, successor: Member): Promise<void> {

@@ -12,13 +12,11 @@ import {
   until,
   type ConsulServer,
 } from '@incumbent/test-support';
-import { systemClock, type Store } from '@incumbent/core';
-import { connectSocket, parseEndpoint } from '@incumbent/network';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Store } from '@incumbent/core';
+import { connectSocket } from '@incumbent/network';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Client } from '../src/client/client.ts';
 import { openConsul } from '../src/index.ts';
-import { deregisterCheck, findOrphans } from '../src/protocol/check.ts';
 import { leaseCall } from './fake-agent.ts';
 import { hostOf, openingFailure } from './opening.ts';
 
@@ -65,29 +63,6 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul', (
     [consul, secure] = await Promise.all([startConsul(), startConsul({ tls: 'mutual' })]);
   });
   afterAll(() => Promise.all([consul, secure].map((server) => server.stop())));
-
-  it('selects the checks that dead processes have left', async () => {
-    const client = new Client({
-      endpoint: parseEndpoint(hostOf(consul), 8_500),
-      connect: (to, signal) => connectSocket(to, {}, signal),
-      connectTimeoutMs: 5_000,
-      clock: systemClock,
-      token: undefined,
-      scope: {},
-    });
-    const request = vi.spyOn(client, 'request');
-    const statuses = { 'incumbent:dead/a b': 'critical', 'incumbent:live': 'passing', 'disk incumbent:': 'critical' };
-    for (const [id, status] of Object.entries(statuses)) {
-      const body = JSON.stringify({ ID: id, Name: 'a test', TTL: '1h', Status: status });
-      await client.request({ method: 'PUT', path: '/v1/agent/check/register', body }, CALL);
-    }
-    expect(await findOrphans(client, CALL)).toEqual(['incumbent:dead/a b']);
-    const response: unknown = await request.mock.results.at(-1)?.value;
-    expect(response).toMatchObject({ text: expect.stringContaining('incumbent:dead') });
-    expect(response).not.toMatchObject({ text: expect.stringMatching(/live|disk/) });
-    for (const id of Object.keys(statuses)) await deregisterCheck(client, id, CALL);
-    await client.close();
-  });
 
   it('of another datacenter than the requested one is UNAVAILABLE', async () => {
     expect(await openingFailure({ endpoint: hostOf(consul), datacenter: 'dc2' })).toMatchObject({ code: 'UNAVAILABLE' });

@@ -28,13 +28,6 @@ export class Operator {
     return checks.filter((check) => check.Name === name).length;
   }
 
-  /** Turns the checks critical, as if nobody had passed them in time. */
-  async failChecks(name: string): Promise<void> {
-    for (const [id, check] of Object.entries(await this.#consul.agent.checks())) {
-      if (check.Name === name) await this.#consul.agent.check.fail(id);
-    }
-  }
-
   async removeChecks(name: string): Promise<void> {
     for (const [id, check] of Object.entries(await this.#consul.agent.checks())) {
       if (check.Name === name) await this.#consul.agent.check.deregister(id);

@@ -6,10 +6,10 @@ import { eventually, inTurn, scene, Watched } from './watch-scene.ts';
 
 describe('a watch', () => {
   it('that begins while the store closes ends with STORE_CLOSED, and reads nothing', async () => {
-    const deregisters = ({ path }: FakeRequest): boolean => path.startsWith('/v1/agent/check/deregister');
+    const deregisters = ({ path }: FakeRequest): boolean => path.startsWith('/v1/agent/service/deregister');
     await using on = await openOnFakeAgent(servesLeases);
     const { id } = await on.store.grantLease(10_000, leaseCall());
-    // The close waits half a second for the check of the lease to be removed.
+    // The close waits half a second for the service of the lease to be removed.
     on.agent.respond = (request) => (deregisters(request) ? undefined : servesLeases(request));
     await on.store.revokeLease(id);
     await eventually('the removal', () => on.requests().some(deregisters));

@@ -26,7 +26,7 @@ const MAX_BODY_BYTES = 4 * MAX_ANSWER_BYTES;
  * The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it.
  */
 const MAX_ITEM_BYTES = 2 ** 20;
-/** The longest other body: about the list of the checks of thousands of dead processes. */
+/** The longest other body. */
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
 
 /** An item has at most this number of fields and nested values. A pair of Consul's has 8. */

@@ -24,21 +24,24 @@ export interface SessionRequest {
   readonly ttlMs: number;
   /** How long no other session can lock the keys after the servers have ended this session. */
   readonly lockDelayMs: number;
-  /** The id of a check of the agent. The session ends when the check turns critical. */
+  /** The id of a service's check. The session ends when the check turns critical. */
   readonly check: string | undefined;
+  /** The check's namespace of Consul Enterprise. */
+  readonly namespace: string | undefined;
 }
 
 /** Returns the session's id. The session belongs to the agent's node. */
 export async function createSession(client: Client, request: SessionRequest, options: AttemptOptions): Promise<string> {
-  const { name, ttlMs, lockDelayMs, check } = request;
+  const { name, ttlMs, lockDelayMs, check, namespace } = request;
   const body = JSON.stringify({
     Name: name,
     TTL: `${ttlMs}ms`,
     Behavior: 'delete',
     // With its unit: some versions take a plain 0 for a missing field, whose default is 15 s.
     LockDelay: `${lockDelayMs}ms`,
-    // Replaces serfHealth, which would end the session when gossip suspects the agent.
-    NodeChecks: check === undefined ? [] : [check],
+    // Without serfHealth, which would end the session when gossip suspects the agent.
+    NodeChecks: [],
+    ServiceChecks: check === undefined ? [] : [{ ID: check, Namespace: namespace }],
   });
   const response = await client.request({ method: 'PUT', path: '/v1/session/create', body }, options);
   return text(fields(parse(response.text)), 'ID');

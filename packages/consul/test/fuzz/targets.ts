@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mayRefuse, type FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { fields, index, items, optionalText, parse, text } from '../../src/protocol/json.ts';
+import { fields, index, items, parse, text } from '../../src/protocol/json.ts';
 import { pairOf } from '../../src/protocol/kv.ts';
 import { ExchangeError } from '../../src/client/failure.ts';
 import { Namespace, readRevision, revisionOf } from '../../src/namespace.ts';
@@ -37,7 +37,6 @@ const response = fc.oneof(
   fc.record({ Results: fc.constant(null), Errors: fc.array(fc.record({ OpIndex: fc.nat(64), What: fc.string() }), { maxLength: 2 }) }),
   fc.record({ ID: fc.constant(SESSION) }),
   fc.record({ Config: fc.record({ Version: fc.constant('1.8.7') }) }),
-  fc.dictionary(fc.constantFrom('incumbent:a', 'serfHealth'), fc.record({ Status: fc.constantFrom('critical', 'passing') })),
 );
 
 const namespace = new Namespace('ns');
@@ -58,7 +57,6 @@ const uses: readonly ((value: unknown) => void)[] = [
   (value) => void items(fields(value).get('Errors')).map((item) => [index(fields(item), 'OpIndex'), text(fields(item), 'What')]),
   (value) => void text(fields(value), 'ID'),
   (value) => void text(fields(fields(value).get('Config')), 'Version'),
-  (value) => void [...fields(value)].map(([, check]) => optionalText(fields(check), 'Status')),
 ];
 
 const json: FuzzTarget = {
