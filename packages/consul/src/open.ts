@@ -92,9 +92,15 @@ async function tryService(client: Client, cleaner: ServiceCleaner, time: CallTim
   const id = serviceIdOf(randomUUID());
   try {
     await registerService(client, { id, name: 'incumbent', ttlMs: MIN_CHECK_TTL_MS }, time.left);
-    await deregisterService(client, id, time.left);
   } catch (error) {
     if (mayBeApplied(error)) cleaner.schedule(id);
+    throw error;
+  }
+  try {
+    await deregisterService(client, id, time.left);
+  } catch (error) {
+    // Whatever the reason of the failure is, the agent still has the service.
+    cleaner.schedule(id);
     throw error;
   }
 }

@@ -39,6 +39,17 @@ describe('services', () => {
     await until(() => removals() === (verb === 'register' ? 1 : 2) || undefined, { what: 'the service is removed' });
   });
 
+  it('are removed by an opening whose first attempt to do so the agent refused', async () => {
+    let refusals = 0;
+    await using agent = await startFakeAgent((request) => {
+      if (!request.path.includes('/service/deregister/') || refusals > 0) return servesLeases(request);
+      refusals += 1;
+      return { status: 429, body: 'Your IP is issuing too many concurrent connections' };
+    });
+    await expect(openConsul({ endpoint: agent.endpoint })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await until(() => paths(agent, '/deregister/').length === 2 || undefined, { what: 'the service is removed' });
+  });
+
   it('are not used if the agent does not allow them, unless the options require them', async () => {
     const forbids = (request: FakeRequest): FakeResponse | undefined =>
       request.path.startsWith('/v1/agent/') ? { status: 403, body: 'Permission denied' } : servesLeases(request);
