@@ -91,11 +91,16 @@ export function readRevision(revision: Revision): KnownRevision {
   return { index: index === undefined ? NO_INDEX : Number(index), lease };
 }
 
-/** URLs do not preserve the names `.` and `..`. */
+/**
+ * Replaces what agents refuse or change in the path of a key. Consul 1.21.5 accepts only the
+ * characters `A-Z a-z 0-9 , _ . / - ? & =`, so a comma stands for each `~`. Some versions refuse
+ * two dots in a row, and a URL does not preserve the name `.`, so an equals sign stands for this
+ * name and for a dot after a dot. Keys of the store contract have neither commas nor equals signs.
+ */
 function escape(path: string): string {
-  return path.replaceAll(/(?<=^|\/)\.{1,2}(?=\/|$)/g, (name) => name.replaceAll('.', '%2e'));
+  return path.replaceAll('~', ',').replaceAll(/(?<=\.)\.|(?<=^|\/)\.(?=\/|$)/g, '=');
 }
 
 function unescape(path: string): string {
-  return path.replaceAll('%2e', '.');
+  return path.replaceAll(',', '~').replaceAll('=', '.');
 }

@@ -40,7 +40,7 @@ class ConsulCase {
   }
 
   harness(): StoreHarness {
-    const { namespace } = this.#resources;
+    const pathOf = (key: string): string => `${this.#resources.namespace}/${key.replaceAll('~', ',')}`;
     return {
       ...this.#resources.common(),
       clock: systemClock,
@@ -48,8 +48,8 @@ class ConsulCase {
       open: () => this.#open(this.#consul.url),
       faulty: () => this.#faulty(),
       operator: {
-        put: (key, value) => this.#operator.put(`${namespace}/${key}`, value),
-        deleteKey: (key) => this.#operator.delete(`${namespace}/${key}`),
+        put: (key, value) => this.#operator.put(pathOf(key), value),
+        deleteKey: (key) => this.#operator.delete(pathOf(key)),
         expireLease: (lease) => this.#operator.destroySession(lease),
       },
       leaks: async () => [...this.#resources.openSockets(), ...(await this.#leakedChecks())],

@@ -1,3 +1,5 @@
+import { isPath } from '@incumbent/core/adapter';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { Namespace, readRevision, revisionOf } from '../src/namespace.ts';
@@ -9,10 +11,34 @@ const namespace = new Namespace('team/app');
 describe('a key', () => {
   it.each([
     ['a', 'team/app/a'],
-    ['a/b.c/~d', 'team/app/a/b.c/~d'],
-    ['./../...', 'team/app/%2e/%2e%2e/...'],
+    ['a/b.c/~d', 'team/app/a/b.c/,d'],
+    ['./../...', 'team/app/=/.=/.=='],
+    ['a../..b/c..d', 'team/app/a.=/.=b/c.=d'],
+    ['web-1~k3j~1~fifo~', 'team/app/web-1,k3j,1,fifo,'],
   ])('%s has the path %s, and is recovered from the path', (key, path) => {
     expect([namespace.path(key), namespace.entry({ ...pair, path }).key]).toEqual([path, key]);
+  });
+
+  /** Consul 1.21.5 accepts only paths of these characters, without two dots in a row. */
+  const ACCEPTED = /^(?!.*\.\.)[a-zA-Z0-9,_./\-?&=]+$/;
+  const NAME = fc.oneof(fc.stringMatching(/^[A-Za-z0-9._~-]{1,12}$/), fc.stringMatching(/^[.~]{1,4}$/));
+  const KEY = fc.array(NAME, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
+
+  it('of any name has a path that every version accepts, that a URL preserves, and that no other key has', () => {
+    fc.assert(
+      fc.property(KEY, KEY, (root, key) => {
+        expect([isPath(root), isPath(key)]).toEqual([true, true]);
+        const named = new Namespace(root);
+        for (const { path } of [named.key(key), named.under(key), named.all, ...named.around(named.key(key))]) {
+          expect(path).toMatch(ACCEPTED);
+          expect(new URL(`http://agent/v1/kv/${path}`).pathname).toBe(`/v1/kv/${path}`);
+        }
+        const path = named.path(key);
+        // A path from which both the namespace and the key are recovered belongs to no other key.
+        expect(named.entry({ ...pair, path }).key).toBe(key);
+        expect(new Namespace('n').entry({ ...pair, path: `n/${path}` }).key).toBe(`${root}/${key}`);
+      }),
+    );
   });
 
   it('has the indexes of its last change and its creation, and its lease', () => {

@@ -46,9 +46,10 @@ export const consulHost: ClusterHost<ConsulCluster> = {
   stage: 'Three agents besides the servers, of which each process has its own in turn. ',
   startCluster: () => startConsulCluster({ size: 3, agents: 3 }),
   waysTo: ({ agents }) => agents.map(({ url }) => [url]),
-  hasKey: async ({ url }, prefix) => (await fetch(new URL(`/v1/kv/${prefix}?keys`, url))).ok,
+  // On Consul, a comma stands for each `~` of a key.
+  hasKey: async ({ url }, prefix) => (await fetch(new URL(`/v1/kv/${prefix.replaceAll('~', ',')}?keys`, url))).ok,
   deleteKey: async (server, key) => {
-    assert.match(await server.ctl(['kv', 'delete', key]), /Success/);
+    assert.match(await server.ctl(['kv', 'delete', key.replaceAll('~', ',')]), /Success/);
   },
 };
 

@@ -50,8 +50,7 @@ export async function queryKeys(
   const response = await client.request(
     {
       method: 'GET',
-      // A `%` in a path comes from the namespace's escaping, and belongs to the key.
-      path: `/v1/kv/${path.replaceAll('%', '%25')}`,
+      path: `/v1/kv/${path}`,
       query: { ...query, ...(recurse ? { recurse: '' } : {}) },
       accept: [404],
       onHead: (head) => {

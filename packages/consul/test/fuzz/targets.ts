@@ -15,7 +15,7 @@ const isMalformed = (error: unknown): boolean => error instanceof ExchangeError 
 const SESSION = '01234567-89ab-cdef-0123-456789abcdef';
 const pair = fc.record(
   {
-    Key: fc.constantFrom('ns/a', 'ns/elections/e/leader', 'ns/folder/', 'ns/%2e/b', 'x'),
+    Key: fc.constantFrom('ns/a', 'ns/elections/e/leader', 'ns/folder/', 'ns/=/b,c', 'x'),
     Value: fc.oneof(fc.base64String(), fc.constant(null)),
     CreateIndex: fc.nat(),
     ModifyIndex: fc.nat(),
@@ -62,7 +62,7 @@ const uses: readonly ((value: unknown) => void)[] = [
 const json: FuzzTarget = {
   name: 'json',
   inputs: response.map((value) => new TextEncoder().encode(JSON.stringify(value))),
-  words: ['null', '[]', '{}', '"Key":', '"Value":', '"CreateIndex":', '"Session":', '"Results":', '[[[[', '1e999', '__proto__', '"%2e/"'],
+  words: ['null', '[]', '{}', '"Key":', '"Value":', '"CreateIndex":', '"Session":', '"Results":', '[[[[', '1e999', '__proto__', '"=/,"'],
   read: (input) => {
     const value = parse(new TextDecoder().decode(input));
     for (const use of uses) mayRefuse(isMalformed, () => use(value));
