@@ -29,6 +29,13 @@ describe('a write fails', () => {
     ],
     ['there is no leader', { status: 500, body: 'No cluster leader' }, 'UNAVAILABLE', 'unknown'],
     ['the leader was lost', { status: 500, body: 'leadership lost while committing log' }, 'UNAVAILABLE', 'unknown'],
+    [
+      'the agent does not accept the key',
+      { status: 500, body: 'invalid key name, keys should respect the "^[a-z]+$" format' },
+      'UNSUPPORTED',
+      'refused',
+    ],
+    ['the agent finds dots in the key', { status: 500, body: 'URL path contains invalid traversal sequence' }, 'UNSUPPORTED', 'refused'],
     ['a proxy responds instead of the agent', { status: 502, body: '<html>' }, 'UNAVAILABLE', 'unknown'],
     ['there is no such page', { status: 404, body: 'not found' }, 'UNSUPPORTED', 'refused'],
     ['the response is not JSON', { body: '<html>' }, 'STORE_FAILED', 'unknown'],
