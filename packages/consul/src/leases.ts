@@ -73,7 +73,7 @@ interface LeaseState {
   /**
    * The end of the session was requested, and may still take place. Later renewals prove nothing.
    */
-  over: boolean;
+  endRequested: boolean;
 }
 
 export class Leases {
@@ -103,7 +103,7 @@ export class Leases {
       // A restarted agent keeps the state of a check only if the check was passed.
       if (service !== undefined) await passCheck(this.#client, service, time.left);
       const id = await this.#create(ttlMs, service, time);
-      this.#leases.set(id, { ttlMs, service, sent, over: false });
+      this.#leases.set(id, { ttlMs, service, sent, endRequested: false });
       return { id, ttlMs, validFrom: at };
     } catch (error) {
       // A session that was created although the call failed ends with its check.
@@ -115,7 +115,7 @@ export class Leases {
   async renew(lease: LeaseId, { at }: LeaseOptions, time: CallTime): Promise<Renewal> {
     const state = this.#leases.get(lease);
     if (state === undefined) throw leaseGone('consul', lease);
-    if (state.over || !(await this.#isRenewed(lease, state, time))) {
+    if (state.endRequested || !(await this.#isRenewed(lease, state, time))) {
       try {
         await this.revoke(lease, time);
       } catch (error) {
@@ -129,7 +129,7 @@ export class Leases {
   async revoke(lease: LeaseId, time: CallTime): Promise<void> {
     if (!isSessionId(lease)) return;
     const state = this.#leases.get(lease);
-    if (state !== undefined) state.over = true;
+    if (state !== undefined) state.endRequested = true;
     await destroySession(this.#client, lease, time);
     this.forget(lease);
   }
@@ -153,7 +153,9 @@ export class Leases {
    * service, and so of its check, ends the lease.
    */
   close(): Promise<void> {
-    for (const { over, service } of this.#leases.values()) if (over && service !== undefined) this.#cleaner.schedule(service);
+    for (const { endRequested, service } of this.#leases.values()) {
+      if (endRequested && service !== undefined) this.#cleaner.schedule(service);
+    }
     return this.#cleaner.close();
   }
 
@@ -168,7 +170,7 @@ export class Leases {
       state.service === undefined ? true : passCheck(this.#client, state.service, options),
       renewSession(this.#client, lease, options),
     ]);
-    if (!passed || !renewed || state.over || this.#isLate(state)) return false;
+    if (!passed || !renewed || state.endRequested || this.#isLate(state)) return false;
     if (sent.monotonicMs > state.sent.monotonicMs) state.sent = sent;
     return true;
   }
