@@ -73,7 +73,8 @@ function operationsOf(namespace: Namespace, change: Change): readonly Operation[
   if (!('put' in change)) return [check];
   const { put: value, lease = 'keep' } = change;
   const wanted = lease === 'keep' ? bound : (lease ?? undefined);
-  // With the same flags, a write of the same value would not change the index.
+  // The flags carry the expected index: a write of an equal value with equal flags would not change
+  // the index of the key.
   const flags = index;
   if (wanted === bound) return [{ verb: 'cas', path, value, flags, index }];
   if (wanted === undefined) return [check, ...unlockOf(bound, path, value, flags)];
