@@ -78,6 +78,34 @@ describe.each([
   });
 });
 
+describe.each(['highest-rank', 'first-asked'] as const)('quorum with %s, among five of which two are down', (tieBreak) => {
+  it('elects the only member that reaches a majority, whichever it is', async () => {
+    for (const [i, one] of FIVE.entries())
+      for (const other of FIVE.slice(i + 1))
+        for (const hub of FIVE.filter((id) => id !== one && id !== other)) {
+          await using arena = new Arena(FIVE, { tieBreak });
+          arena.between(one, other);
+          for (const id of [one, other, hub]) arena.lead(arena.member(id));
+          const leader = await arena.leader();
+          expect(leader.memberId, `${one} and ${other} do not reach one another`).toBe(hub);
+          await arena.pass(LATER_MS);
+          expect([leader.isValid(), arena.led.length]).toEqual([true, 1]);
+        }
+  });
+});
+
+describe('quorum with highest-rank, among five of which two are down', () => {
+  it('elects the best of three members that need one another, also after all three were cut off', async () => {
+    await using arena = new Arena(FIVE, { tieBreak: 'highest-rank' });
+    for (const id of THREE) arena.network.isolate(id);
+    for (const id of THREE) arena.lead(arena.member(id));
+    await arena.pass(LATER_MS);
+    expect(arena.led).toEqual([]);
+    arena.network.heal();
+    expect((await arena.leader()).memberId).toBe('a');
+  });
+});
+
 describe.each(names)('%s, among three of which two cannot reach one another', (name) => {
   it('keeps a leader that reaches both others, and all see it', async () => {
     await using group = new Group(name, THREE).lead(...THREE);

@@ -202,6 +202,20 @@ describe('a candidate', () => {
     expect(answered(new One({}, rank, 'b').command('campaign').hears('a', preVote(0n)))).toBe(true);
   });
 
+  it('that has a better rank grants its vote after it has refused, polled, and got no majority within an election timeout', () => {
+    const one = new One({}, { tieBreak: 'highest-rank' }).command('campaign').after(3_000).does({ type: 'tick' });
+    // The poll that was under way may have reached nobody.
+    expect(one.hears('b', preVote(0n)).said.map(({ message }) => message.type)).toEqual(['preVoteAnswer', 'preVote', 'preVote']);
+    expect(one.hears('b', preVote(0n)).said).toEqual([{ to: 'b', message: { type: 'preVoteAnswer', term: 0n, poll: 1, granted: false } }]);
+    one.after(2_000).does({ type: 'tick' });
+    expect(one.said.map(({ message }) => message.type)).toEqual(['preVote', 'preVote']);
+    expect(answered(one.hears('b', preVote(0n)))).toBe(true);
+    expect(answered(one.hears('b', preVote(0n, BEHIND)))).toBe(false);
+    // In a new term, this member may win again.
+    one.hears('b', { type: 'stale', term: 1n });
+    expect(answered(one.hears('b', preVote(1n)))).toBe(false);
+  });
+
   it('follows the leader of its term', () => {
     const one = new One().asking().hears('c', { type: 'heartbeat', term: 1n, round: 1 });
     expect(one.state.role).toEqual({ kind: 'following', leader: 'c' });

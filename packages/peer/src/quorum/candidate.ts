@@ -3,13 +3,32 @@
 import { lead } from './leader.ts';
 import { MAX_TERM } from './message.ts';
 import { mayVote } from './promise.ts';
+import type { RankClaim } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Asks all members whether they would vote for this one. */
+/**
+ * Asks all members whether they would vote for this one. If this member is polling already, that
+ * poll has failed.
+ */
 export function campaign(step: StepContext): void {
+  const { role } = step.state;
+  startPoll(step, role.kind === 'polling' && role.rank !== 'none' ? 'failed' : 'none');
+}
+
+/**
+ * Polls because this member has refused a member of a lower rank. Has no effect if this member has
+ * already polled for that reason, or asks for votes: otherwise the other member's requests would
+ * keep restarting the poll.
+ */
+export function claimRank(step: StepContext): void {
+  const { role } = step.state;
+  if (role.kind === 'following' || (role.kind === 'polling' && role.rank === 'none')) startPoll(step, 'made');
+}
+
+function startPoll(step: StepContext, rank: RankClaim): void {
   step.restartElectionTimer();
   const poll = step.state.polls + 1;
-  step.set({ polls: poll, role: { kind: 'polling', poll, granted: [] } });
+  step.set({ polls: poll, role: { kind: 'polling', poll, granted: [], rank } });
   step.broadcast({ type: 'preVote', term: step.state.term, poll, position: step.position });
   onPollGranted(step, step.state.memberId, poll);
 }

@@ -38,10 +38,17 @@ export function followerOf({ followers }: Pick<Leading, 'followers'>, id: string
   return Object.hasOwn(followers, id) ? followers[id] : undefined;
 }
 
+/**
+ * With `highest-rank`: whether a member that polls has claimed its higher rank, which means that it
+ * has refused a member of a lower rank and has then polled. `failed`: such a poll has got no
+ * majority within an election timeout.
+ */
+export type RankClaim = 'none' | 'made' | 'failed';
+
 type Role =
   /** `leader`: the leader of the present term, as far as this member knows. */
   | { readonly kind: 'following'; readonly leader: string | undefined }
-  | { readonly kind: 'polling'; readonly poll: number; readonly granted: readonly string[] }
+  | { readonly kind: 'polling'; readonly poll: number; readonly granted: readonly string[]; readonly rank: RankClaim }
   | { readonly kind: 'voting'; readonly granted: readonly string[] }
   | Leading;
 

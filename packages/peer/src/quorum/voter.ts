@@ -1,7 +1,7 @@
 /** The voter's part: which candidate gets this member's vote, and when. */
 
 import type { Position } from '../algorithm.ts';
-import { campaign } from './candidate.ts';
+import { claimRank } from './candidate.ts';
 import { stepDown } from './leader.ts';
 import type { MessageOf } from './message.ts';
 import { comparePositions, mayVote } from './promise.ts';
@@ -13,10 +13,18 @@ import type { StepContext } from './step-context.ts';
  */
 export function onPreVote(step: StepContext, from: string, { poll, position }: MessageOf<'preVote'>): void {
   const mayNow = mayVote(step);
-  const isBetter = mayNow && ranksHigher(step, from, position);
-  const granted = mayNow && !isBetter && comparePositions(position, step.position) >= 0;
+  const refusesByRank = mayNow && !hasFailed(step) && ranksHigher(step, from, position);
+  const granted = mayNow && !refusesByRank && comparePositions(position, step.position) >= 0;
   step.send(from, { type: 'preVoteAnswer', term: step.state.term, poll, granted });
-  if (isBetter && step.state.role.kind === 'following') campaign(step);
+  if (refusesByRank) claimRank(step);
+}
+
+/**
+ * Whether this member has claimed its higher rank and has not won. Then it may not reach a
+ * majority, and another member may be the only one that does.
+ */
+function hasFailed({ state: { role } }: StepContext): boolean {
+  return role.kind === 'polling' && role.rank === 'failed';
 }
 
 /** Whether this member has the higher rank, if both members' data reach equally far. */
