@@ -67,6 +67,21 @@ describe('a leadership', () => {
     fence.admit(term!);
   });
 
+  it('that ends as termBehind is followed within a heartbeat and a few messages, and not after an election timeout', async () => {
+    await using group = new Group();
+    const leadership = await led(group, true);
+    const stopped = Promise.withResolvers<void>();
+    leadership.waitUntil(stopped.promise);
+    leadership.reportTerm(40n);
+    await group.clock.advance(50);
+    expect(group.members.map(({ highestTerm }) => highestTerm)).toEqual([40n, 1n, 1n]);
+    stopped.resolve();
+    await group.clock.run(leadership.released);
+    // Heartbeats are 200 ms apart, and the shortest election timeout is 1 s.
+    await group.clock.advance(250);
+    expect(group.members.map((member) => member.leadership?.term).filter(Boolean)).toEqual([41n]);
+  });
+
   it('remembers the term that a fence has seen across a restart', async () => {
     await using group = new Group(['a']);
     const leadership = await led(group);

@@ -274,12 +274,23 @@ describe('a leader', () => {
     expect(one.state.role.kind).toBe('following');
   });
 
-  it('does not announce its end once there is a newer term', () => {
-    const one = new One()
-      .leading()
-      .hears('c', { type: 'stale', term: 2n })
-      .does({ type: 'command', command: { type: 'release', to: undefined } });
+  it.each([undefined, 'b'])('announces its end, and the newer term, if it knows one, instead of a handover to %s', (to) => {
+    const one = new One().leading().hears('c', { type: 'stale', term: 7n });
     expect(one.said).toEqual([]);
+    one.does({ type: 'command', command: { type: 'release', to } });
+    const [resigned, stale] = [{ type: 'resigned', term: 1n } as const, { type: 'stale', term: 7n } as const];
+    expect(one.said).toEqual([
+      { to: 'b', message: resigned },
+      { to: 'c', message: resigned },
+      { to: 'b', message: stale },
+      { to: 'c', message: stale },
+    ]);
+    const other = new One({ term: 1n }, {}, 'b').command('campaign').hears('a', { type: 'heartbeat', term: 1n, round: 1 });
+    other.hears('a', resigned).hears('a', stale).after(200).does({ type: 'tick' });
+    expect(other.said.map(({ message }) => message)).toMatchObject([
+      { type: 'preVote', term: 7n },
+      { type: 'preVote', term: 7n },
+    ]);
   });
 });
 

@@ -28,7 +28,7 @@ export type QuorumMessage =
       /** Whether the follower campaigns. */
       readonly standing: boolean;
     }
-  /** Your message is of an older term than mine. */
+  /** Your message is of an older term than mine. Or: I led an older term than mine. */
   | { readonly type: 'stale'; readonly term: bigint }
   /** My leadership of this term is over for good. Campaign in the next term. */
   | { readonly type: 'handover'; readonly term: bigint }

@@ -191,14 +191,17 @@ function withdraw(step: StepContext): void {
 }
 
 /**
- * Informs the other members that this member's leadership of its term is over. That stays true
- * forever.
+ * Informs the other members that this member's latest leadership is over. That stays true forever.
+ * If this member knows a newer term, for example from a fence, it informs them of that term next,
+ * so that they elect a leader of a term above it. It then hands over to nobody: a successor would
+ * campaign in the term after its leadership.
  */
 function release(step: StepContext, to: string | undefined): void {
   const { term, ledTerm, role } = step.state;
-  if (ledTerm !== term || role.kind === 'leading') return;
-  if (to === undefined) step.broadcast({ type: 'resigned', term });
-  else step.send(to, { type: 'handover', term });
+  if (role.kind === 'leading') return;
+  if (to !== undefined && ledTerm === term) return step.send(to, { type: 'handover', term });
+  step.broadcast({ type: 'resigned', term: ledTerm });
+  if (ledTerm < term) step.broadcast({ type: 'stale', term });
 }
 
 function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {

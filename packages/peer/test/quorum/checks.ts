@@ -29,7 +29,8 @@ export class QuorumChecks extends Checks<'quorum'> {
     const message = said as QuorumMessage;
     const { type, term } = message;
     if (type === 'vote' && message.byHandover) this.count('sent vote by handover');
-    if (term < (this.#terms.get(from) ?? 0n))
+    if (type === 'resigned') this.#resigned(from, term, atMs);
+    else if (term < (this.#terms.get(from) ?? 0n))
       this.fail('terms rise', atMs, `${from} says ${type} in term ${term}, after ${this.#terms.get(from)}`);
     else this.#terms.set(from, term);
     if (type === 'vote') this.#voted(from, from, term, atMs);
@@ -69,6 +70,12 @@ export class QuorumChecks extends Checks<'quorum'> {
   override validLeaders(all: readonly Run<'quorum'>[], atMs: number): void {
     const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
     if (names.length > 1) this.fail('one isValid', atMs, names.join(' and '));
+  }
+
+  /** A member may announce the end of its leadership when it knows a newer term. */
+  #resigned(from: string, term: bigint, atMs: number): void {
+    if (term < (this.#terms.get(from) ?? 0n)) this.count('resigned from an older term');
+    if (this.#leaders.get(term) !== from) this.fail('only a former leader resigns', atMs, `${from} resigns from term ${term}`);
   }
 
   #voted(voter: string, candidate: string, term: bigint, atMs: number): void {

@@ -15,6 +15,7 @@ export const quorumSimulation: Simulation = {
       'write unacknowledged',
       'sent vote by handover',
       'sent stale',
+      'resigned from an older term',
       'refused voteAnswer',
       'refused preVoteAnswer',
     ],
