@@ -142,6 +142,11 @@ export class Driver<S extends Safety> {
     return this.#algorithm.successor(this.#state, to);
   }
 
+  /** Why `successor` has returned undefined. Undefined: the algorithm does not tell. */
+  whyNoSuccessor(to: string | undefined): string | undefined {
+    return this.#algorithm.whyNoSuccessor?.(this.#state, to);
+  }
+
   command(command: Command): void {
     this.#put({ type: 'command', command });
   }

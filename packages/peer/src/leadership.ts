@@ -204,12 +204,12 @@ export class PeerLeadership<S extends Safety = Safety> {
    * timeout.
    *
    * @throws `NO_SUCH_CANDIDATE` if that member does not campaign, has not answered recently, or
-   * lacks data. The leadership goes on.
+   * lacks data; the message names the reason. The leadership goes on.
    */
   async handover(memberId?: string): Promise<void> {
     this.assertValid();
     const successor = this.#driver.successor(memberId);
-    if (successor === undefined) throw noCandidate(memberId);
+    if (successor === undefined) throw noCandidate(memberId, this.#driver.whyNoSuccessor(memberId));
     this.#drain.workStopped();
     this.#successor = successor;
     this.#driver.end('handover');
@@ -252,7 +252,7 @@ export class PeerLeadership<S extends Safety = Safety> {
   }
 }
 
-function noCandidate(memberId: string | undefined): IncumbentError {
-  const who = memberId === undefined ? 'no member' : `the member "${memberId}" is none that`;
-  return new IncumbentError('NO_SUCH_CANDIDATE', `${who} campaigns, has answered lately, and has data as new as any`);
+function noCandidate(memberId: string | undefined, why = 'the algorithm finds no successor'): IncumbentError {
+  const to = memberId === undefined ? '' : ` to "${memberId}"`;
+  return new IncumbentError('NO_SUCH_CANDIDATE', `cannot hand over${to}: ${why}`);
 }

@@ -85,8 +85,13 @@ describe.each(names)('%s', (name) => {
     group.lead('a');
     await group.clock.advance(6_000);
     const leadership = group.led.at(-1)!;
-    await expect(leadership.handover()).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
-    await expect(leadership.handover('c')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    const refuses = async (to: string | undefined, message: string): Promise<void> =>
+      expect(leadership.handover(to)).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE', message });
+    await refuses(undefined, 'cannot hand over: no other member that may lead campaigns and has answered the latest heartbeats');
+    await refuses('a', 'cannot hand over to "a": it is the leader itself');
+    await refuses('z', 'cannot hand over to "z": it is not one of the members');
+    await expect(leadership.handover('b')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await refuses('c', 'cannot hand over to "c": it has not answered the latest heartbeats');
     expect(leadership.isValid()).toBe(true);
   });
 
@@ -137,7 +142,10 @@ describe('bully', () => {
     await using group = new Group('bully', THREE).lead(...THREE);
     await group.clock.advance(4_000);
     const [leadership] = group.led;
-    await expect(leadership!.handover('c')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await expect(leadership!.handover('c')).rejects.toMatchObject({
+      code: 'NO_SUCH_CANDIDATE',
+      message: 'cannot hand over to "c": the better member "b" would take over from it',
+    });
     await group.clock.run(leadership!.handover('b'));
     await group.clock.advance(30_000);
     // Whether it ranks higher or not, the former leader does not campaign again while it hears a
@@ -150,6 +158,17 @@ describe('bully', () => {
 });
 
 describe('candidateOrdinary', () => {
+  it('hands over to candidates only', async () => {
+    await using group = new Group('candidateOrdinary', THREE, { candidates: ['a', 'b'] }).lead(...THREE);
+    await group.clock.advance(6_000);
+    const [leadership] = group.led;
+    await expect(leadership!.handover('c')).rejects.toMatchObject({
+      code: 'NO_SUCH_CANDIDATE',
+      message: 'cannot hand over to "c": it is not one of the candidates',
+    });
+    await group.clock.run(leadership!.handover(leadership!.memberId === 'a' ? 'b' : 'a'));
+  });
+
   it('elects only candidates, and nobody if no candidate is alive', async () => {
     await using group = new Group('candidateOrdinary', THREE, { candidates: ['b'] }).lead(...THREE);
     await group.clock.advance(6_000);

@@ -132,8 +132,15 @@ describe('members without a store', () => {
     await Promise.all([b!.start(), c!.start()]);
     const leadership = await group.clock.run(a!.campaign());
     await group.clock.advance(500);
-    for (const to of [undefined, 'b', 'a', 'nobody'])
-      await expect(leadership.handover(to)).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    const refuses = async (to: string | undefined, message: string): Promise<void> =>
+      expect(leadership.handover(to)).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE', message });
+    await refuses(undefined, 'cannot hand over: no other member campaigns and has answered the latest heartbeats');
+    await refuses('b', 'cannot hand over to "b": it does not campaign');
+    await refuses('a', 'cannot hand over to "a": it is the leader itself');
+    await refuses('nobody', 'cannot hand over to "nobody": it is not one of the members');
+    group.network.isolate('b');
+    await group.clock.advance(500);
+    await refuses('b', 'cannot hand over to "b": it has not answered the latest heartbeats');
     expect(leadership.isValid()).toBe(true);
   });
 
@@ -148,7 +155,10 @@ describe('members without a store', () => {
     const { first } = await elect(group, members);
     expect(first.memberId).not.toBe('a');
     await group.clock.advance(500);
-    await expect(first.handover('a')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await expect(first.handover('a')).rejects.toMatchObject({
+      code: 'NO_SUCH_CANDIDATE',
+      message: 'cannot hand over to "a": its data are older than another member\'s',
+    });
   });
 
   it('the higher-ranked of two candidates is elected, with `highest-rank`', async () => {

@@ -10,7 +10,7 @@
 
 import type { Algorithm, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { forgetSilent, restartTimeoutsAfterPause, onElected, onResigned } from './detector.ts';
-import { validityOf, end, endIfOver, successorOf, onHeartbeatAnswer } from './leader.ts';
+import { validityOf, end, endIfOver, successorOf, whyNoSuccessor, onHeartbeatAnswer } from './leader.ts';
 import { readMessage, type BestEffortMessage } from './message.ts';
 import { bestOf } from './rank.ts';
 import type { BestEffortState } from './state.ts';
@@ -37,6 +37,7 @@ export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
     view: (state) => viewOf(how, state),
     highestTerm: () => undefined,
     successor: (state, to) => successorOf(how, state, to),
+    whyNoSuccessor: (state, to) => whyNoSuccessor(how, state, to),
     sortOf,
     readMessage: (data) => {
       const message = readMessage(how.rules.ranks, data);

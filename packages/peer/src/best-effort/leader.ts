@@ -11,7 +11,7 @@ import { learn, levelOf } from './failures.ts';
 import { nextRound, type MessageOf } from './message.ts';
 import type { Rules } from './options.ts';
 import { goesBefore, inOrder } from './rank.ts';
-import type { BestEffortState } from './state.ts';
+import type { BestEffortState, Follower } from './state.ts';
 import type { Procedure, StepContext } from './step-context.ts';
 
 /**
@@ -96,14 +96,21 @@ export function validityOf({ validMs, leaseMs }: Rules, { leading }: BestEffortS
  * The possible successors, the best first: eligible followers that campaign and have answered
  * lately.
  */
-function successorsOf(how: Procedure, { leading, failures }: BestEffortState): readonly string[] {
+function successorsOf(how: Procedure, state: BestEffortState): readonly string[] {
+  const { leading, failures } = state;
   if (leading === undefined) return [];
   const { monotonicMs: lastMs } = leading.announcedAt;
-  // An answer takes a round trip, and one answer may be lost.
-  const sinceMs = lastMs - 2 * how.rules.heartbeatEveryMs - how.rules.answerTimeoutMs;
-  const fit = leading.followers.filter(({ id, standing, atMs }) => standing && how.isEligible(id) && atMs >= sinceMs);
+  const fit = answeredOf(how, state).filter(({ id, standing }) => standing && how.isEligible(id));
   const ranked = fit.map(({ id }) => ({ id, weight: -levelOf(how.forgiveMs, failures, id, lastMs) }));
   return inOrder(how.rules, ranked).map(({ id }) => id);
+}
+
+/** The followers that have answered lately. */
+function answeredOf({ rules }: Procedure, { leading }: BestEffortState): readonly Follower[] {
+  if (leading === undefined) return [];
+  // An answer takes a round trip, and one answer may be lost.
+  const sinceMs = leading.announcedAt.monotonicMs - 2 * rules.heartbeatEveryMs - rules.answerTimeoutMs;
+  return leading.followers.filter(({ atMs }) => atMs >= sinceMs);
 }
 
 /**
@@ -114,6 +121,19 @@ export function successorOf(how: Procedure, state: BestEffortState, to: string |
   const [best, ...rest] = successorsOf(how, state);
   if (to === undefined || to === best) return best;
   return how.preempts ? undefined : rest.find((id) => id === to);
+}
+
+/** Why `successorOf` returns undefined. */
+export function whyNoSuccessor(how: Procedure, state: BestEffortState, to: string | undefined): string {
+  if (to === undefined) return 'no other member that may lead campaigns and has answered the latest heartbeats';
+  if (to === state.memberId) return 'it is the leader itself';
+  if (!how.rules.members.includes(to)) return 'it is not one of the members';
+  if (!how.isEligible(to)) return 'it is not one of the candidates';
+  const named = answeredOf(how, state).find(({ id }) => id === to);
+  if (named === undefined) return 'it has not answered the latest heartbeats';
+  if (!named.standing) return 'it does not campaign';
+  const [best] = successorsOf(how, state);
+  return `the better member "${best}" would take over from it`;
 }
 
 /**

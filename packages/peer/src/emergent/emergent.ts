@@ -46,6 +46,7 @@ export function emergent(options: EmergentOptions): EmergentAlgorithm {
     view: (state): PeerView<'bestEffort'> => viewOf(rules, state),
     highestTerm: () => undefined,
     successor: (state, to) => successorOf(rules, state, to),
+    whyNoSuccessor: (state, to) => whyNoSuccessor(state, to),
     sortOf: ({ type }): string => type,
     readMessage,
     readDurable: () => {
@@ -181,4 +182,17 @@ function successorOf(rules: Rules, state: EmergentState, to: string | undefined)
   return phase.list.members.find(
     ({ memberId, standing }, i) => standing && memberId !== state.memberId && (to === undefined || memberId === to) && isFit(i),
   )?.memberId;
+}
+
+/** Why `successorOf` returns undefined. */
+function whyNoSuccessor({ memberId, phase }: EmergentState, to: string | undefined): string {
+  const members = phase.kind === 'present' ? phase.list.members : [];
+  if (to === undefined) {
+    const stands = members.some((entry) => entry.standing && entry.memberId !== memberId);
+    return stands ? 'the other members that campaign are suspected of having failed' : 'no other member campaigns';
+  }
+  if (to === memberId) return 'it is the leader itself';
+  const named = members.find((entry) => entry.memberId === to);
+  if (named === undefined) return 'it is not one of the members';
+  return named.standing ? 'it is suspected of having failed' : 'it does not campaign';
 }

@@ -17,9 +17,10 @@ import { onHandover, onHeartbeat, onResigned } from './follower.ts';
 import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
 import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
 import { majorityOf, resolveRules, type QuorumOptions, type Rules } from './options.ts';
-import { comparePositions, mayVote } from './promise.ts';
-import { followerOf, type Follower, type QuorumState } from './state.ts';
+import { mayVote } from './promise.ts';
+import type { QuorumState } from './state.ts';
 import { StepContext } from './step-context.ts';
+import { successorOf, whyNoSuccessor } from './successor.ts';
 import { onPreVote, onVote } from './voter.ts';
 
 /** An algorithm that elects at most one leader per term. It persists a {@link Vote}. */
@@ -43,6 +44,7 @@ export function quorum(options: QuorumOptions): QuorumAlgorithm {
     view,
     highestTerm: ({ term }): bigint => term,
     successor: (state, to) => successorOf(rules, state, to),
+    whyNoSuccessor: (state, to) => whyNoSuccessor(rules, state, to),
     // Of two messages of one type, the later one has a term, a poll or a round that is no older, or
     // answers a question that is no older.
     sortOf: ({ type }): string => type,
@@ -208,20 +210,4 @@ function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
   if (role.kind === 'leading' && role.vouched !== undefined) return { state: 'leader', memberId, term, round: undefined };
   if (role.kind === 'following' && role.leader !== undefined) return { state: 'leader', memberId: role.leader, term, round: undefined };
   return { state: 'unknown' };
-}
-
-/**
- * The best member by rank that campaigns, has answered the round from which this leadership is
- * valid, and whose data reach at least as far as those of all other members that have.
- */
-function successorOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
-  if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
-  const { vouched } = role;
-  const answered = members.flatMap((id) => {
-    const follower = followerOf(role, id);
-    return follower === undefined || follower.round < vouched.round ? [] : [{ id, ...follower }];
-  });
-  const isFit = ({ standing, position: own }: Follower): boolean =>
-    standing && answered.every(({ position }) => comparePositions(own, position) >= 0);
-  return answered.find((follower) => (to === undefined || follower.id === to) && isFit(follower))?.id;
 }

@@ -147,7 +147,10 @@ describe('a member', () => {
     expect([cluster.list(), cluster.leaders]).toEqual(['c b a', 'c']);
     const round = cluster.of('c').leadership!.round;
     expect(round).toBeGreaterThan(1);
-    await expect(cluster.of('c').leadership!.handover('nobody')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    await expect(cluster.of('c').leadership!.handover('nobody')).rejects.toMatchObject({
+      code: 'NO_SUCH_CANDIDATE',
+      message: 'cannot hand over to "nobody": it is not one of the members',
+    });
     await cluster.clock.run(cluster.of('c').leadership!.resign());
     await cluster.pass(500);
     // Work that resigns is done: it does not stand again.
