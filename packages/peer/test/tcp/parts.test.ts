@@ -58,6 +58,18 @@ describe('an outbox', () => {
     expect([0, 0, 0, 0].map((now) => outbox.take(now)?.toString())).toEqual(['vote 1', 'heartbeat last', 'stale', undefined]);
   });
 
+  it('keeps no message that has waited for too long, although nobody takes it and each election is a new one', () => {
+    const outbox = new Outbox(100);
+    for (let nowMs = 0; nowMs <= 10_000; nowMs += 10) {
+      outbox.put(`election-${nowMs} vote`, bytes('vote'), nowMs);
+      outbox.put('controller heartbeat', bytes(`heartbeat ${nowMs}`), nowMs);
+    }
+    expect(outbox.size).toBe(12);
+    expect(outbox.take(10_100)?.toString()).toBe('vote');
+    expect(outbox.take(10_100)?.toString()).toBe('heartbeat 10000');
+    expect(outbox.take(10_100)).toBeUndefined();
+  });
+
   it('drops messages that have waited for too long', () => {
     const outbox = new Outbox(100);
     outbox.put('vote', bytes('old'), 0);
