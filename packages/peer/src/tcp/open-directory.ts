@@ -20,6 +20,8 @@ const MOST_NEIGHBOURS = 1_000;
 /** A member that has exchanged no message for this long is not dialled any more. */
 const IDLE_MS = 60_000;
 const DISCOVER_EVERY_MS = 5_000;
+/** A `seeds` function that takes longer has failed, and is called again. */
+const SEEDS_WITHIN_MS = 10_000;
 
 interface KnownMember {
   readonly neighbour: Neighbour;
@@ -37,6 +39,8 @@ export class OpenDirectory implements Directory {
   #seeds: readonly Contact[] | undefined;
   #isOpen = false;
   #discovering: Promise<void> = Promise.resolve();
+  /** Set while the directory waits for the seeds. */
+  #asking: Promise<void> | undefined;
 
   constructor(group: Extract<GroupOptions, { kind: 'open' }>, context: DirectoryContext) {
     this.#group = group;
@@ -94,7 +98,7 @@ export class OpenDirectory implements Directory {
   async close(why: unknown): Promise<void> {
     const all = [...this.#known.values()];
     for (const known of all) this.#drop(known, why);
-    await Promise.all([this.#discovering, ...all.map(({ dialling }) => dialling?.over)]);
+    await Promise.all([this.#discovering, this.#asking, ...all.map(({ dialling }) => dialling?.over)]);
   }
 
   #meet(memberId: string): KnownMember {
@@ -138,14 +142,16 @@ export class OpenDirectory implements Directory {
   }
 
   /**
-   * Asks for the seeds: once if they are fixed, otherwise every few seconds. Forgets members that
-   * have been idle for long. Never rejects.
+   * Asks for the seeds: once if they are fixed, otherwise every few seconds, one call at a time.
+   * Forgets members that have been idle for long, also while it waits for the seeds. Never rejects.
    */
   async #discover(): Promise<void> {
     const { clock, closing } = this.#context.dialer;
-    const { seeds: find, isFixed } = this.#group;
     while (!closing.aborted) {
-      if (this.#seeds === undefined || !isFixed) await this.#ask(find);
+      if (this.#seeds === undefined || !this.#group.isFixed)
+        this.#asking ??= this.#ask().finally(() => {
+          this.#asking = undefined;
+        });
       const idle = [...this.#known].filter(([, { usedAtMs }]) => clock.monotonic() - usedAtMs > IDLE_MS);
       for (const [memberId, known] of idle) {
         this.#known.delete(memberId);
@@ -155,16 +161,29 @@ export class OpenDirectory implements Directory {
     }
   }
 
-  async #ask(find: () => Promise<ReadonlyMap<string, Endpoint>>): Promise<void> {
+  /** Never rejects. */
+  async #ask(): Promise<void> {
     const { closing } = this.#context.dialer;
     try {
-      // The application's function may never resolve. The transport must close anyway.
-      const seeds = [...(await orAborted(find(), closing))].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
+      const seeds = [...(await this.#find())].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
       if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
       this.#seeds = seeds;
       for (const found of this.#founds) this.#reportSeeds(found);
     } catch (error) {
       if (!closing.aborted) this.#context.neighbour.telemetry.emit('seedsFailed', { error });
+    }
+  }
+
+  /** The application's function may never resolve. Its answer does not count if it is too late. */
+  async #find(): Promise<ReadonlyMap<string, Endpoint>> {
+    const { clock, closing } = this.#context.dialer;
+    const late = new AbortController();
+    const why = new Error(`the seeds function has not answered within ${SEEDS_WITHIN_MS / 1_000} s`);
+    const cancel = clock.schedule(SEEDS_WITHIN_MS, () => late.abort(why));
+    try {
+      return await orAborted(orAborted(this.#group.seeds(), closing), late.signal);
+    } finally {
+      cancel();
     }
   }
 
