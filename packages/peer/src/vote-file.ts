@@ -118,9 +118,14 @@ class VoteFile implements DurableStorage<Vote> {
     const latest = bytesRead < bytes.length ? undefined : this.#latestIn(bytes);
     if (latest === undefined || latest.number === MAX_NUMBER) throw corrupt(this.#path);
     this.#number = latest.number;
+    if (latest.vote === undefined) return undefined;
     // The vote may be in the page cache only: the process that wrote it may have died before the
-    // vote reached the disk. This member is about to act on the vote, so it saves the vote again.
-    if (latest.vote !== undefined) await this.#save(latest.vote);
+    // vote reached the disk. Then the disk has only the previous vote, in the other slot, and this
+    // slot must reach the disk before the next save writes to the other one.
+    await file.datasync();
+    // If the former process failed to sync this slot, the system may consider it written, although
+    // it is not. This member is about to act on the vote, so it saves the vote again.
+    await this.#save(latest.vote);
     return latest.vote;
   }
 

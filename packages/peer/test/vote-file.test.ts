@@ -62,6 +62,22 @@ describe('a vote file', () => {
     expect(await loaded()).toEqual(voteOf(7n));
   });
 
+  it('reaches the disk before anything is written after it was read, as that write replaces the previous vote', async () => {
+    await saved(voteOf(7n), voteOf(8n));
+    await using handle = await open(folder);
+    const write = vi.spyOn<FileHandle, 'write'>(Object.getPrototypeOf(handle), 'write');
+    const datasync = vi.spyOn<FileHandle, 'datasync'>(Object.getPrototypeOf(handle), 'datasync');
+    try {
+      expect(await loaded()).toEqual(voteOf(8n));
+      const [written, synced] = [write, datasync].map(({ mock }) => mock.invocationCallOrder);
+      expect([written?.length, synced?.length]).toEqual([1, 2]);
+      expect([synced![0], written![0], synced![1]]).toEqual([...synced!, ...written!].toSorted((a, b) => a - b));
+    } finally {
+      write.mockRestore();
+      datasync.mockRestore();
+    }
+  });
+
   it('has room for the largest list of members', async () => {
     const members = Array.from({ length: 15 }, (_, i) => `${i}`.padStart(2, '0').padEnd(128, 'm'));
     const vote: Vote = { memberId: members[0] ?? '', term: 2n ** 63n - 1n, votedFor: members[14], members, promiseMs: 100_000 / 3 };
