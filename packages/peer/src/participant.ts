@@ -39,6 +39,8 @@ export class Participant<S extends Safety> {
   #starting: Promise<Driver<S>> | undefined;
   #driver: Driver<S> | undefined;
   #link: Link | undefined;
+  /** Whether this participant has loaded the storage, and so has to close it. */
+  #isLoaded = false;
   #storageClosed: Promise<void> | undefined;
 
   constructor(context: ParticipantContext<S>) {
@@ -87,14 +89,24 @@ export class Participant<S extends Safety> {
     await Promise.allSettled([this.#link?.close(), this.#closeStorage()]);
   }
 
-  /** Closes the storage once: when the member leaves, or when its start fails. */
+  /**
+   * Closes the storage once: when the member leaves, or when its start fails. Does nothing if the
+   * `load` was refused: another member may use the same storage.
+   */
   async #closeStorage(): Promise<void> {
-    await (this.#storageClosed ??= this.#context.storage?.close());
+    if (this.#isLoaded) await (this.#storageClosed ??= this.#context.storage?.close());
+  }
+
+  async #load(): Promise<unknown> {
+    const { storage } = this.#context;
+    if (storage === undefined) return undefined;
+    const saved = await this.#watched('load', storage.load());
+    this.#isLoaded = true;
+    return saved;
   }
 
   async #begin(): Promise<Driver<S>> {
-    const { storage } = this.#context;
-    const saved = storage === undefined ? undefined : await this.#watched('load', storage.load());
+    const saved = await this.#load();
     try {
       return await this.#open(saved);
     } catch (error) {

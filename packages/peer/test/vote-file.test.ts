@@ -311,6 +311,20 @@ describe('a vote file that is open in this process', () => {
     await member.close();
   });
 
+  it('stays open when another member with the same storage is closed, whether its start was refused or never tried', async () => {
+    const [algorithm, storage] = [quorum({ members: ['a'] }), voteFile(path)];
+    const memberOf = (): PeerMember<'quorum'> => new PeerMember({ algorithm, transport: new MemoryNetwork(), memberId: 'a', storage });
+    const [first, second, idle] = [memberOf(), memberOf(), memberOf()];
+    await first.start();
+    await expect(second.start()).rejects.toMatchObject(refused);
+    await second.close();
+    await idle.close();
+    await storage.save(voteOf(7n));
+    await expect(voteFile(path).load()).rejects.toMatchObject(refused);
+    await first.close();
+    expect(await loaded()).toEqual(voteOf(7n));
+  });
+
   it('keeps a second member from starting until the first one has closed', async () => {
     const algorithm = quorum({ members: ['a'] });
     const memberOf = (): PeerMember<'quorum'> =>
