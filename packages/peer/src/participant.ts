@@ -8,7 +8,7 @@ import { Conflicts, Refusals, type RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Found, Frame, Link, Transport } from './transport.ts';
 
-/** How long the end may wait for the storage and the transport, in ms. */
+/** How long the end, or a failed start, may wait for the storage and the transport, in ms. */
 const LEAVE_WITHIN_MS = 2_000;
 
 /** After this time without an answer of the storage, in ms, the member says so. */
@@ -42,6 +42,7 @@ export class Participant<S extends Safety> {
   /** Whether this participant has loaded the storage, and so has to close it. */
   #isLoaded = false;
   #storageClosed: Promise<void> | undefined;
+  #isLeaving = false;
 
   constructor(context: ParticipantContext<S>) {
     this.#context = context;
@@ -74,10 +75,14 @@ export class Participant<S extends Safety> {
    * latest: a disk that hangs must not keep the process from stopping.
    */
   async leave(): Promise<void> {
+    this.#isLeaving = true;
+    await this.#awhile(this.#leave());
+  }
+
+  /** Waits for `LEAVE_WITHIN_MS` at most. Never rejects. */
+  async #awhile(task: Promise<void>): Promise<void> {
     const over = new AbortController();
-    void this.#leave()
-      .catch(() => {})
-      .finally(() => endQuietly(over));
+    void task.catch(() => {}).finally(() => endQuietly(over));
     await sleep(this.#context.clock, LEAVE_WITHIN_MS, over.signal);
   }
 
@@ -108,10 +113,12 @@ export class Participant<S extends Safety> {
   async #begin(): Promise<Driver<S>> {
     const saved = await this.#load();
     try {
+      // `leave` may have given up the wait for the storage.
+      if (this.#isLeaving) throw new Error('the member was closed while its storage was loaded');
       return await this.#open(saved);
     } catch (error) {
       // A later member may use the storage.
-      await this.#closeStorage().catch(() => {});
+      await this.#awhile(this.#closeStorage());
       throw error;
     }
   }

@@ -84,6 +84,39 @@ describe('a member without a store', () => {
     expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
   });
 
+  it('opens no transport if its storage answers only after its close, and closes the storage', async () => {
+    await using group = new Group(['x']);
+    const [storage, loaded] = [new TestStorage(), Promise.withResolvers<undefined>()];
+    storage.load = async () => loaded.promise;
+    let opened = 0;
+    const open: Transport['open'] = async (options) => {
+      opened += 1;
+      return group.network.open(options);
+    };
+    const member = group.member('x', { storage, transport: { open } });
+    const starting = member.start();
+    await group.clock.run(member.close());
+    await expect(starting).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
+    expect([opened, storage.isClosed]).toEqual([0, false]);
+    loaded.resolve(undefined);
+    await group.clock.advance(10_000);
+    expect([opened, storage.isClosed]).toEqual([0, true]);
+    expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
+  });
+
+  it('reports within seconds that its transport does not open, although its storage cannot be closed', async () => {
+    await using group = new Group(['x']);
+    const storage = new TestStorage();
+    storage.close = async () => new Promise(() => {});
+    const transport: Transport = { open: async () => Promise.reject(new Error('the port is taken')) };
+    const member = group.member('x', { storage, transport });
+    const beganMs = group.clock.monotonic();
+    await expect(group.clock.run(member.start(), { withinMs: 5_000 })).rejects.toThrow('the port is taken');
+    expect(group.clock.monotonic() - beganMs).toBeLessThan(5_000);
+    await group.clock.run(member.close());
+    expect(group.clock.timers).toBe(0);
+  });
+
   it('ends its views and its start when it closes, or their caller gives up, while it starts', async () => {
     await using group = new Group(['x']);
     const storage = new TestStorage();
