@@ -14,6 +14,7 @@ import {
   type Server,
   type TLSSocket,
 } from 'node:tls';
+import type { Clock } from '@incumbent/core';
 import { checkFunction, checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 import {
   certificatesOf,
@@ -56,18 +57,48 @@ export function checkPeerTls(tls: PeerTls): void {
       throw invalidOption(`tls.${name}`, undefined, 'given: members know each other by their certificates');
 }
 
+/**
+ * How often the certificate files are read again at most, in ms. Everybody who reaches the port can
+ * open connections, and the files are read synchronously.
+ */
+const READ_EVERY_MS = 1_000;
+
+/** Decides when the certificate files, which may have been renewed, are due to be read again. */
+class Rereading {
+  readonly #readsFiles: boolean;
+  readonly #clock: Clock;
+  #readAtMs: number;
+
+  /** The files have just been read for the first time. */
+  constructor(tls: PeerTls, clock: Clock) {
+    this.#readsFiles = readsFiles(tls);
+    this.#clock = clock;
+    this.#readAtMs = clock.monotonic();
+  }
+
+  /** If it returns true, the caller reads the files. */
+  isDue(): boolean {
+    const nowMs = this.#clock.monotonic();
+    if (!this.#readsFiles || nowMs - this.#readAtMs < READ_EVERY_MS) return false;
+    this.#readAtMs = nowMs;
+    return true;
+  }
+}
+
 /** The listening side. */
 export class TlsListener {
   readonly #tls: PeerTls;
+  readonly #rereading: Rereading;
   readonly #server: Server;
   readonly #waiting = new Map<string, PromiseWithResolvers<TLSSocket>>();
 
   /** Throws if OpenSSL cannot read a certificate or a key. */
-  constructor(tls: PeerTls) {
+  constructor(tls: PeerTls, clock: Clock) {
     this.#tls = tls;
     // Node would close a connection with an untrusted certificate without giving the reason. So
     // check the certificate here.
     this.#server = createServer({ ...listenerContext(tls), requestCert: true, rejectUnauthorized: false });
+    this.#rereading = new Rereading(tls, clock);
     this.#server.on('secureConnection', (socket) => {
       const secured = this.#waiting.get(addressOf(socket));
       if (socket.authorized) return secured?.resolve(socket);
@@ -96,11 +127,11 @@ export class TlsListener {
   }
 
   /**
-   * Reloads the certificate files, which may have been renewed. While they are not usable, keeps
-   * the last certificates that were.
+   * Reads the certificate files again if they are due. While they are not usable, keeps the last
+   * certificates that were.
    */
   #readAgain(): void {
-    if (!readsFiles(this.#tls)) return;
+    if (!this.#rereading.isDue()) return;
     try {
       this.#server.setSecureContext(listenerContext(this.#tls));
     } catch {}
@@ -118,20 +149,22 @@ function listenerContext(tls: PeerTls): SecureContextOptions {
 /** The dialling side: the certificates that it shows and trusts. */
 export class DialCertificates {
   readonly #tls: PeerTls;
+  readonly #rereading: Rereading;
   #latest: SecureContext;
 
   /** Throws if OpenSSL cannot read a certificate or a key. */
-  constructor(tls: PeerTls) {
+  constructor(tls: PeerTls, clock: Clock) {
     this.#tls = tls;
     this.#latest = createSecureContext(certificatesOf(tls));
+    this.#rereading = new Rereading(tls, clock);
   }
 
   /**
-   * Reads the certificate files again, which may have been renewed. While they are not usable,
-   * returns the last certificates that were.
+   * Reads the certificate files again if they are due. While they are not usable, returns the last
+   * certificates that were.
    */
   current(): SecureContext {
-    if (!readsFiles(this.#tls)) return this.#latest;
+    if (!this.#rereading.isDue()) return this.#latest;
     try {
       this.#latest = createSecureContext(certificatesOf(this.#tls));
     } catch {}

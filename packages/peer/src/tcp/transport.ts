@@ -70,8 +70,8 @@ export class TcpTransport {
       connect: async (id, endpoint, signal) => this.#connect(id, endpoint, signal),
     };
     this.#directory = group.kind === 'open' ? new OpenDirectory(group, context) : new ListedDirectory(group.members, context);
-    this.#certificates = tls === undefined ? undefined : new DialCertificates(tls);
-    const listener = tls === undefined ? undefined : new TlsListener(tls);
+    this.#certificates = tls === undefined ? undefined : new DialCertificates(tls, clock);
+    const listener = tls === undefined ? undefined : new TlsListener(tls, clock);
     this.#handshakes = new IncomingHandshakes({
       ...settings,
       self: this.#self,

@@ -1,10 +1,14 @@
 /** Certificates that are renewed while the members run. */
 
 import { writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { Server } from 'node:tls';
+import { ManualClock } from '@incumbent/memory';
 import { makeScratch, type Scratch } from '@incumbent/test-support';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { PeerTls } from '../../src/index.ts';
+import { DialCertificates, TlsListener } from '../../src/tcp/tls.ts';
 import { Authority } from './authority.ts';
 import { TcpGroup } from './group.ts';
 
@@ -68,3 +72,41 @@ it.each(['a', 'b'])(
   },
   60_000,
 );
+
+it('certificate files are read again at most once per second, however many connections are dialled', async () => {
+  await renew('dialled');
+  const clock = new ManualClock();
+  const certificates = new DialCertificates(filesOf('a').tls, clock);
+  const first = certificates.current();
+  await clock.advance(999);
+  expect(certificates.current()).toBe(first);
+  await clock.advance(1);
+  const second = certificates.current();
+  expect(second).not.toBe(first);
+  expect(certificates.current()).toBe(second);
+});
+
+it('certificate files are read again at most once per second, however many connections are accepted', async () => {
+  await renew('accepted');
+  const clock = new ManualClock();
+  const listener = new TlsListener(filesOf('a').tls, clock);
+  const reads = vi.spyOn(Server.prototype, 'setSecureContext');
+  const accept = async (): Promise<void> => {
+    const raw = new Socket();
+    const secured = listener.secure(raw);
+    raw.destroy();
+    await expect(secured).rejects.toThrow('the other side ended the connection');
+  };
+  try {
+    for (const passes of [999, 1, 0, 500]) {
+      await clock.advance(passes);
+      for (let i = 0; i < 10; i += 1) await accept();
+    }
+    expect(reads).toHaveBeenCalledTimes(1);
+    await clock.advance(500);
+    await accept();
+    expect(reads).toHaveBeenCalledTimes(2);
+  } finally {
+    reads.mockRestore();
+  }
+});
