@@ -115,10 +115,10 @@ export class FleetCron {
 
   /**
    * Adds a job before `run` is called. The first leader that has a new job counts its slots from
-   * then on. So does the first one with another schedule of the job: another slot comes after the
-   * last one. If the next slot of the former schedule has come by then, that slot has been missed.
-   * A job that was left out meanwhile has missed its slots. The name is a part of the key of the
-   * job's last slot, `cron/<election>/<job>`: a job that is renamed is a new job.
+   * then on. So does the first leader whose schedule has another slot after the last one. If the
+   * next slot of the former schedule has come by then, that slot has been missed. A job that was
+   * left out meanwhile has missed its slots. The name is a part of the key of the job's last slot,
+   * `cron/<election>/<job>`: a job that is renamed is a new job.
    *
    * Work that throws is reported. Its slot does not run again. Work that throws a fence's
    * `STALE_TERM` ends the leadership, as in `election.lead`.

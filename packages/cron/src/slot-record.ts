@@ -33,24 +33,30 @@ export interface SlotRecord {
    * if a version wrote the record that does not know this field.
    */
   readonly next?: SlotMs;
+  /**
+   * After a change of the schedule: its slots up to this time are none of the job's, although they
+   * come after `slot`.
+   */
+  readonly countFrom?: SlotMs;
 }
 
 const VERSION = 1;
 
 const codec: ValueCodec<SlotRecord> = {
-  encode: ({ slot, term, state, unreportedFrom, next }) => {
+  encode: ({ slot, term, state, unreportedFrom, next, countFrom }) => {
     const record = { v: VERSION, slot: timeOf(slot), term: String(term), state };
     // JSON leaves out what is undefined.
-    return new TextEncoder().encode(JSON.stringify({ ...record, unreportedFrom: timeOf(unreportedFrom), next: timeOf(next) }));
+    const times = { unreportedFrom: timeOf(unreportedFrom), next: timeOf(next), countFrom: timeOf(countFrom) };
+    return new TextEncoder().encode(JSON.stringify({ ...record, ...times }));
   },
   decode: (bytes) => {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    const { v, slot, term, state, unreportedFrom, next }: Readonly<Record<string, unknown>> =
+    const { v, slot, term, state, unreportedFrom, next, countFrom }: Readonly<Record<string, unknown>> =
       typeof value === 'object' && value !== null ? { ...value } : {};
     if (v !== VERSION) throw new Error(`the format of the record is ${String(v)}, not ${VERSION}`);
-    const [slotMs, fromMs, nextMs] = [slotIn(slot), slotIn(unreportedFrom), slotIn(next)];
+    const [slotMs, fromMs, nextMs, countFromMs] = [slotIn(slot), slotIn(unreportedFrom), slotIn(next), slotIn(countFrom)];
     const known = STATES.find((each) => each === state);
-    const isTime = slotMs !== undefined && Number.isFinite(slotMs) && ![fromMs, nextMs].includes(Number.NaN);
+    const isTime = slotMs !== undefined && Number.isFinite(slotMs) && ![fromMs, nextMs, countFromMs].includes(Number.NaN);
     if (!isTime || known === undefined || typeof term !== 'string' || !/^\d{1,19}$/.test(term)) throw new Error('not the record of a job');
     return {
       slot: slotMs,
@@ -58,6 +64,7 @@ const codec: ValueCodec<SlotRecord> = {
       state: known,
       ...(fromMs === undefined ? {} : { unreportedFrom: fromMs }),
       ...(nextMs === undefined ? {} : { next: nextMs }),
+      ...(countFromMs === undefined ? {} : { countFrom: countFromMs }),
     };
   },
 };
@@ -103,6 +110,8 @@ export class SlotBook {
   readonly #value: StoredValue<SlotRecord>;
   readonly #report: (report: CronReport) => void;
   #schedule: Schedule | undefined;
+  /** The slots of the schedule count from this time on. */
+  #countFrom = -Infinity;
   /** The last slot, as far as this book has read or written it. */
   #last: SlotMs = -Infinity;
   #isAheadReported = false;
@@ -142,9 +151,11 @@ export class SlotBook {
     }
     const schedule = this.#schedule;
     const isKnown = schedule !== undefined && last.next !== undefined;
-    if (!isKnown || last.next === this.#after(slot).next || slot >= nowMs) return slot;
+    const countFrom = Math.max(slot, last.countFrom ?? slot);
+    if (!isKnown || last.next === this.#after(countFrom).next || slot >= nowMs) return countFrom;
     if (last.next > nowMs) return (await this.#begin(slot, nowMs)) ? nowMs : slot;
     this.#schedule = afterChange(schedule, { due: last.next, fromMs: nowMs });
+    this.#countFrom = nowMs;
     return slot;
   }
 
@@ -198,9 +209,11 @@ export class SlotBook {
     });
   }
 
-  /** The slot after this one, for the record. */
-  #after(slot: SlotMs): Pick<SlotRecord, 'next'> {
-    return this.#schedule === undefined ? {} : { next: nextSlot(this.#schedule, slot) ?? Infinity };
+  /** What the record of this slot says about the slots after it. */
+  #after(slot: SlotMs): Pick<SlotRecord, 'next' | 'countFrom'> {
+    if (this.#schedule === undefined) return {};
+    const next = nextSlot(this.#schedule, slot) ?? Infinity;
+    return slot < this.#countFrom ? { next, countFrom: this.#countFrom } : { next };
   }
 
   async #advance(record: SlotRecord): Promise<boolean> {

@@ -124,6 +124,27 @@ describe('a job whose schedule was changed', () => {
     expect(fleet.reports).toEqual([]);
   });
 
+  it('misses slots of the new schedule from then on, also if another process leads next', async () => {
+    await using fleet = new ReportFleet();
+    const a = fleet.deploy('a', every(4 * HOUR_MS));
+    await fleet.until(4.1);
+    await fleet.cluster.run(a.member.close());
+    await fleet.until(9.1);
+    const b = fleet.deploy('b', every(HOUR_MS));
+    await fleet.until(9.5);
+    await fleet.cluster.run(b.member.close());
+    await fleet.until(12.1);
+    fleet.deploy('c', every(HOUR_MS));
+    await fleet.until(12.5);
+    expect(fleet.hours).toEqual([
+      ['a', 4, false],
+      ['b', 8, true],
+      ['c', 12, true],
+    ]);
+    const [from, to] = [10, 11].map((hour) => new Date(START_MS + hour * HOUR_MS));
+    expect(fleet.reports).toEqual([{ type: 'missed', job: 'report', from, to }]);
+  });
+
   it('reports that slot if no slot runs late', async () => {
     await using fleet = new ReportFleet();
     const a = fleet.deploy('a', daily(3));
