@@ -328,7 +328,7 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   seedsFailed: {
     meaning: 'Without a store: the seeds could not be found. The member asks again.',
-    remedy: 'Check the name service.',
+    remedy: 'Check the name service. A `seeds` function must answer within 10 s.',
     fields: '`error`',
   },
 };

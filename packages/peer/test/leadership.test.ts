@@ -51,6 +51,21 @@ describe('a leadership', () => {
     expect(member.leadership?.isValid()).toBe(true);
   });
 
+  it('stays as it is after a handover to nobody that could lead, and the error names the reason', async () => {
+    await using group = new Group();
+    const leadership = await led(group);
+    const refuses = async (to: string | undefined, message: string): Promise<void> =>
+      expect(leadership.handover(to)).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE', message });
+    await refuses(undefined, 'cannot hand over: no other member campaigns and has answered the latest heartbeats');
+    await refuses('b', 'cannot hand over to "b": it does not campaign');
+    await refuses('a', 'cannot hand over to "a": it is the leader itself');
+    await refuses('nobody', 'cannot hand over to "nobody": it is not one of the members');
+    group.network.isolate('b');
+    await group.clock.advance(500);
+    await refuses('b', 'cannot hand over to "b": it has not answered the latest heartbeats');
+    expect(leadership.isValid()).toBe(true);
+  });
+
   it('ends as termBehind when a fence has seen a newer term, and the next leadership has a term newer than that', async () => {
     await using group = new Group();
     const leadership = await led(group, true);

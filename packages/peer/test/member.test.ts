@@ -126,24 +126,6 @@ describe('members without a store', () => {
     expect(await first.ended).toMatchObject({ reason: 'handover', lost: false });
   });
 
-  it('a handover without a possible successor leaves the leadership as it is', async () => {
-    await using group = new Group();
-    const [a, b, c] = group.ids.map((id) => group.member(id));
-    await Promise.all([b!.start(), c!.start()]);
-    const leadership = await group.clock.run(a!.campaign());
-    await group.clock.advance(500);
-    const refuses = async (to: string | undefined, message: string): Promise<void> =>
-      expect(leadership.handover(to)).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE', message });
-    await refuses(undefined, 'cannot hand over: no other member campaigns and has answered the latest heartbeats');
-    await refuses('b', 'cannot hand over to "b": it does not campaign');
-    await refuses('a', 'cannot hand over to "a": it is the leader itself');
-    await refuses('nobody', 'cannot hand over to "nobody": it is not one of the members');
-    group.network.isolate('b');
-    await group.clock.advance(500);
-    await refuses('b', 'cannot hand over to "b": it has not answered the latest heartbeats');
-    expect(leadership.isValid()).toBe(true);
-  });
-
   it('a member whose data are behind is not elected and receives no handover', async () => {
     await using group = new Group();
     const at = (lastIndex: bigint) => (): { lastTerm: bigint; lastIndex: bigint } => ({ lastTerm: 1n, lastIndex });

@@ -1,5 +1,6 @@
 /** Groups in which two members cannot reach each other, while both reach all others. */
 
+import { seeded } from '@incumbent/core/testing';
 import { describe, expect, it } from 'vitest';
 import { names, type Name } from './best-effort/algorithms.ts';
 import { Group } from './best-effort/group.ts';
@@ -103,6 +104,20 @@ describe('quorum with highest-rank, among five of which two are down', () => {
     expect(arena.led).toEqual([]);
     arena.network.heal();
     expect((await arena.leader()).memberId).toBe('a');
+  });
+});
+
+describe('quorum with highest-rank, among five that start one after the other', () => {
+  it('elects the best member, which has polled without a majority before', async () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      await using arena = new Arena(FIVE, { tieBreak: 'highest-rank' });
+      const start = (id: string): void => arena.lead(arena.member(id, { random: seeded(100 * seed + id.charCodeAt(0)) }));
+      start('a');
+      start('b');
+      await arena.pass(LATER_MS);
+      start('c');
+      expect((await arena.leader()).memberId).toBe('a');
+    }
   });
 });
 

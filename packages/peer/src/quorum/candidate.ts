@@ -1,10 +1,12 @@
 /** The candidate's part: it first asks whether it would win, and then raises the term. */
 
 import { lead } from './leader.ts';
-import { MAX_TERM } from './message.ts';
+import { MAX_TERM, type MessageOf } from './message.ts';
 import { mayVote } from './promise.ts';
 import type { RankClaim } from './state.ts';
 import type { StepContext } from './step-context.ts';
+
+type PollAnswer = Pick<MessageOf<'preVoteAnswer'>, 'poll' | 'granted'>;
 
 /**
  * Asks all members whether they would vote for this one. If this member is polling already, that
@@ -28,20 +30,21 @@ export function claimRank(step: StepContext): void {
 function startPoll(step: StepContext, rank: RankClaim): void {
   step.restartElectionTimer();
   const poll = step.state.polls + 1;
-  step.set({ polls: poll, role: { kind: 'polling', poll, granted: [], rank } });
+  step.set({ polls: poll, role: { kind: 'polling', poll, answered: [], granted: [], rank } });
   step.broadcast({ type: 'preVote', term: step.state.term, poll, position: step.position });
-  onPollGranted(step, step.state.memberId, poll);
+  onPollAnswer(step, step.state.memberId, { poll, granted: true });
 }
 
 /**
- * Counts a member that would vote for this one. With a majority, asks for votes, unless this
- * member has meanwhile heard a leader and must not vote.
+ * Counts the answer of a member, and whether it would vote for this one. If a majority would, asks
+ * for votes, unless this member has meanwhile heard a leader and must not vote.
  */
-export function onPollGranted(step: StepContext, from: string, poll: number): void {
+export function onPollAnswer(step: StepContext, from: string, answer: PollAnswer): void {
   const { role } = step.state;
-  if (role.kind !== 'polling' || role.poll !== poll || role.granted.includes(from)) return;
-  const granted = [...role.granted, from];
-  step.set({ role: { ...role, granted } });
+  if (role.kind !== 'polling' || role.poll !== answer.poll || role.answered.includes(from)) return;
+  const answered = [...role.answered, from];
+  const granted = answer.granted ? [...role.granted, from] : role.granted;
+  step.set({ role: { ...role, answered, granted } });
   if (granted.length >= step.rules.majority && mayVote(step)) requestVotes(step, false);
 }
 

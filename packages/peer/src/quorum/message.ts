@@ -28,7 +28,10 @@ export type QuorumMessage =
       /** Whether the follower campaigns. */
       readonly standing: boolean;
     }
-  /** Your message is of an older term than mine. Or: I led an older term than mine. */
+  /**
+   * Your message is of an older term than mine. Also sent after `resigned` by a former leader that
+   * knows a newer term than the one that it led.
+   */
   | { readonly type: 'stale'; readonly term: bigint }
   /** My leadership of this term is over for good. Campaign in the next term. */
   | { readonly type: 'handover'; readonly term: bigint }

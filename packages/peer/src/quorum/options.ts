@@ -7,8 +7,8 @@ import { checkMembers, type ListedRules } from '../members.ts';
  * Which candidate a member prefers if several have data that reach equally far. `first-asked`: the
  * one that asks first (as in Raft). `highest-rank`: the one that comes first in `members`
  * (ZooKeeper's election prefers by id in a similar way). It is a preference only: a majority
- * without that candidate may elect another, and a candidate that has not won within an election
- * timeout no longer refuses members of a lower rank.
+ * without that candidate may elect another. A candidate that no majority answers within an election
+ * timeout after its first refusal no longer refuses members of a lower rank.
  */
 export type TieBreak = 'first-asked' | 'highest-rank';
 

@@ -12,7 +12,7 @@
 import { IncumbentError } from '@incumbent/core';
 import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
 import { handleInput } from '../input.ts';
-import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
+import { campaign, onPollAnswer, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
 import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
 import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
@@ -141,7 +141,7 @@ function onCurrent(step: StepContext, from: string, message: QuorumMessage): voi
     case 'preVote':
       return onPreVote(step, from, message);
     case 'preVoteAnswer':
-      return message.granted ? onPollGranted(step, from, message.poll) : undefined;
+      return onPollAnswer(step, from, message);
     case 'vote':
       return onVote(step, from, message);
     case 'voteAnswer':

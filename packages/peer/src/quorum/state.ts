@@ -45,10 +45,21 @@ export function followerOf({ followers }: Pick<Leading, 'followers'>, id: string
  */
 export type RankClaim = 'none' | 'made' | 'failed';
 
+/** A member that asks whether it would win. */
+interface Polling {
+  readonly kind: 'polling';
+  readonly poll: number;
+  /** The members that have answered this poll. */
+  readonly answered: readonly string[];
+  /** Those of them that would vote for this member. */
+  readonly granted: readonly string[];
+  readonly rank: RankClaim;
+}
+
 type Role =
   /** `leader`: the leader of the present term, as far as this member knows. */
   | { readonly kind: 'following'; readonly leader: string | undefined }
-  | { readonly kind: 'polling'; readonly poll: number; readonly granted: readonly string[]; readonly rank: RankClaim }
+  | Polling
   | { readonly kind: 'voting'; readonly granted: readonly string[] }
   | Leading;
 

@@ -20,11 +20,11 @@ export function onPreVote(step: StepContext, from: string, { poll, position }: M
 }
 
 /**
- * Whether this member has claimed its higher rank and has not won. Then it may not reach a
- * majority, and another member may be the only one that does.
+ * Whether this member has claimed its higher rank, has not won, and does not reach a majority now.
+ * Another member may then be the only one that does.
  */
-function hasFailed({ state: { role } }: StepContext): boolean {
-  return role.kind === 'polling' && role.rank === 'failed';
+function hasFailed({ rules, state: { role } }: StepContext): boolean {
+  return role.kind === 'polling' && role.rank === 'failed' && role.answered.length < rules.majority;
 }
 
 /** Whether this member has the higher rank, if both members' data reach equally far. */

@@ -41,6 +41,9 @@ export class OpenDirectory implements Directory {
   #discovering: Promise<void> = Promise.resolve();
   /** Set while the directory waits for the seeds. */
   #asking: Promise<void> | undefined;
+  /** How many times the seeds function was called, and the latest of these calls that resolved. */
+  #calls = 0;
+  #answered = 0;
 
   constructor(group: Extract<GroupOptions, { kind: 'open' }>, context: DirectoryContext) {
     this.#group = group;
@@ -142,8 +145,9 @@ export class OpenDirectory implements Directory {
   }
 
   /**
-   * Asks for the seeds: once if they are fixed, otherwise every few seconds, one call at a time.
-   * Forgets members that have been idle for long, also while it waits for the seeds. Never rejects.
+   * Asks for the seeds: once if they are fixed, otherwise every few seconds, and waits for one call
+   * at a time. Forgets members that have been idle for long, also while it waits for the seeds.
+   * Never rejects.
    */
   async #discover(): Promise<void> {
     const { clock, closing } = this.#context.dialer;
@@ -161,30 +165,32 @@ export class OpenDirectory implements Directory {
     }
   }
 
-  /** Never rejects. */
+  /** Waits for 10 s at most: the application's function may never resolve. Never rejects. */
   async #ask(): Promise<void> {
-    const { closing } = this.#context.dialer;
-    try {
-      const seeds = [...(await this.#find())].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
-      if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
-      this.#seeds = seeds;
-      for (const found of this.#founds) this.#reportSeeds(found);
-    } catch (error) {
-      if (!closing.aborted) this.#context.neighbour.telemetry.emit('seedsFailed', { error });
-    }
-  }
-
-  /** The application's function may never resolve. Its answer does not count if it is too late. */
-  async #find(): Promise<ReadonlyMap<string, Endpoint>> {
     const { clock, closing } = this.#context.dialer;
     const late = new AbortController();
     const why = new Error(`the seeds function has not answered within ${SEEDS_WITHIN_MS / 1_000} s`);
     const cancel = clock.schedule(SEEDS_WITHIN_MS, () => late.abort(why));
     try {
-      return await orAborted(orAborted(this.#group.seeds(), closing), late.signal);
+      await orAborted(orAborted(this.#callSeeds(), late.signal), closing);
+    } catch (error) {
+      if (!closing.aborted) this.#context.neighbour.telemetry.emit('seedsFailed', { error });
     } finally {
       cancel();
     }
+  }
+
+  /** A late answer counts, too, unless a later call has been answered before. */
+  async #callSeeds(): Promise<void> {
+    this.#calls += 1;
+    const call = this.#calls;
+    const found = await this.#group.seeds();
+    const seeds = [...found].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
+    if (call < this.#answered) return;
+    this.#answered = call;
+    if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
+    this.#seeds = seeds;
+    for (const each of this.#founds) this.#reportSeeds(each);
   }
 
   /**

@@ -51,7 +51,7 @@ class World {
 }
 
 describe('a `seeds` function that hangs once', () => {
-  it('is reported after 10 s and called again, and its late answer does not count', async () => {
+  it('is reported after 10 s and called again, and its late answer does not replace a newer one', async () => {
     const late = Promise.withResolvers<Seeds>();
     let calls = 0;
     await using world = new World(async () => {
@@ -71,8 +71,24 @@ describe('a `seeds` function that hangs once', () => {
   });
 });
 
+describe('a `seeds` function that takes 12 s', () => {
+  it('is reported, and its answer counts', async () => {
+    const first = Promise.withResolvers<Seeds>();
+    let calls = 0;
+    await using world = new World(async () => {
+      calls += 1;
+      return calls === 1 ? first.promise : new Promise(() => {});
+    });
+    await world.clock.advance(12_000);
+    expect(world.failures).toHaveLength(1);
+    first.resolve(seedsAt(7_401));
+    await world.clock.advance(1);
+    expect(world.found).toEqual(['127.0.0.1:7401']);
+  });
+});
+
 describe('a `seeds` function that always hangs', () => {
-  it('is called one call at a time, and members that have been idle for long are forgotten anyway', async () => {
+  it('is called again after 10 s, and members that have been idle for long are forgotten anyway', async () => {
     let calls = 0;
     await using world = new World(async () => {
       calls += 1;
