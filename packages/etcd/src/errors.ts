@@ -58,6 +58,7 @@ export function toStoreError(error: unknown, what: string, sent: boolean): Store
 export function blamesMember(error: unknown): boolean {
   if (!(error instanceof ExchangeError)) return false;
   if (error.failure.kind === 'notConnected' || error.failure.kind === 'replaced') return false;
+  if (error.failure.kind === 'http') return true;
   // Every member rejects an outdated token, and gives the same long answer.
   if (blamesToken(error) || error.cause instanceof TooLongMessage) return false;
   const [code, outcome] = judge(error);

@@ -134,17 +134,18 @@ export class WatchHub {
   }
 
   /**
-   * The stream keeps its watches, and gets no new ones. The stream that was retired before it ends,
-   * and its watches start again: with tokens that live for 5 minutes, 288 streams could accumulate
-   * in a day, each with its own proofs.
+   * The stream keeps its watches, and gets no new ones. If its token is outdated, the stream that
+   * was retired before it ends, and the watches of that one start again: with tokens that live for
+   * 5 minutes, 288 streams could accumulate in a day, each with its own proofs.
    */
   #retire(stream: WatchStream, error: StoreError): void {
-    if (mayBeOutdatedToken(error)) this.#client.forgetToken(stream.open?.token);
+    const isOutdated = mayBeOutdatedToken(error);
+    if (isOutdated) this.#client.forgetToken(stream.open?.token);
     if (this.#stream !== stream) return;
     this.#stream = undefined;
     const older = this.#retired;
     this.#retired = stream;
-    older?.end(new ExchangeError({ kind: 'replaced' }, 'newer streams have replaced the stream of this watch'));
+    if (isOutdated) older?.end(new ExchangeError({ kind: 'replaced' }, 'newer streams have replaced the stream of this watch'));
   }
 
   #opened(): Promise<WatchStream> {

@@ -60,7 +60,8 @@ class Watch<T> implements Subscriber {
   }
 
   onEnded(error: ExchangeError): void {
-    this.#hub.onWatchLost();
+    // A stream that this process has replaced was not lost with a server.
+    if (error.failure.kind !== 'replaced') this.#hub.onWatchLost();
     this.#lose(error);
     if (!this.#isStarting) void this.#establish();
   }

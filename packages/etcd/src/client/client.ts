@@ -49,11 +49,11 @@ export interface OpenStream {
 
 /**
  * Each call is one attempt on one member, with a time limit that includes connecting and logging
- * in. A request is never sent twice, with two exceptions. A server that rejects the token has not
+ * in. A request is never sent twice, with three exceptions. A server that rejects the token has not
  * processed the request, so it is sent once more with a new token, within the same time limit. And
  * a request that changes nothing in the store (`repeatable`) goes to one member after another until
- * one answers. A third exception is made above this class: `Batcher` makes a call for each request
- * of a transaction that had no effect.
+ * one answers. And above this class, `Batcher` makes a call for each request of a transaction that
+ * had no effect.
  */
 export class Client {
   readonly #endpoints: Endpoints;

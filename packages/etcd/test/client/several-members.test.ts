@@ -46,6 +46,8 @@ describe('several members', () => {
     ['is another service', fails(12, 'unknown service etcdserverpb.KV'), 'UNSUPPORTED'],
     ['is a web server', http(404), 'UNSUPPORTED'],
     ['is a gateway that fails', http(500), 'UNSUPPORTED'],
+    ['is a gateway that refuses', http(403), 'PERMISSION_DENIED'],
+    ['is a gateway that asks for a login', http(401), 'UNAUTHENTICATED'],
     ['fails for a reason that etcd does not give', fails(13, 'boom'), 'STORE_FAILED'],
     ['answers without a message', raw([], { 'grpc-status': '0' }), 'STORE_FAILED'],
   ] satisfies [string, Answer, string][])('after one that %s the next call goes to another', async (_, answer, code) => {
