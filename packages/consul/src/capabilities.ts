@@ -30,7 +30,7 @@ const PAUSED_LEADER = "or when a server that led is paused for twice a session's
 const ENDS_EARLY = {
   check:
     'a session ends at once with its check or its node: when the agent is restarted and has lost the check or the check is in the last second of its ttl, ' +
-    `when the agent leaves, or when somebody removes the check or the node; ${PAUSED_LEADER}`,
+    `when the agent leaves, or when somebody removes the service, its check or the node; ${PAUSED_LEADER}`,
   ttl: `a session ends at once when its agent's node is removed, as when the agent leaves; ${PAUSED_LEADER}`,
 } as const;
 

@@ -61,6 +61,17 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a lease', ()
     expect(second).toBe(first);
     await store.revokeLease(lease, CALL);
     await store.close();
-    expect(await idsOnAgent()).not.toContain(first);
+    await until(async () => !(await idsOnAgent()).includes(first ?? ''), { what: 'the removal of the service' });
+  });
+
+  // The agent waits for a minute, and looks every 30 s.
+  it('of a process that has died leaves nothing on the agent after some minutes', { timeout: 300_000 }, async () => {
+    const before = await idsOnAgent();
+    const { store } = await bound(uniqueNamespace());
+    const [left] = (await idsOnAgent()).filter((id) => !before.includes(id));
+    expect(left).toMatch(/^incumbent:/);
+    // Closing keeps live leases, as a process does that dies.
+    await store.close();
+    await until(async () => !(await idsOnAgent()).includes(left ?? ''), { what: 'the removal by the agent', withinMs: 240_000 });
   });
 });
