@@ -101,18 +101,27 @@ export type Right = 'read' | 'create, write and delete';
 
 /**
  * What the user lacks for a call on these paths. ZooKeeper does not say which right is missing, and
- * does not report a wrong password: it grants no rights then.
+ * does not report a wrong password: it grants no rights then. Only owners may change the rights:
+ * the creator of the namespace, and for the nodes below it the users whose stores created them.
  */
 export function missingOn(right: Right, paths: readonly string[], { root, auths }: Identity): MissingPermission {
-  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for the owner and for this user, then setAcl -R ${root} auth::cdrwa`;
+  const grant = `in zkCli.sh, addauth digest OWNER:PASSWORD for every owner of these nodes, then setAcl -R ${root} ${GRANTED}`;
   return { right, keys: paths, grant: `${grant} (${likelyCause(auths)})` };
 }
 
 /** What the user lacks to create the namespace. */
 export function missingToCreate({ root, auths }: Identity): MissingPermission {
-  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for one who may create it and for this user, then create ${root} "" auth::cdrwa`;
+  const grant = `in zkCli.sh, addauth digest ADMIN:PASSWORD for a user who may create it, then create ${root} "" ${GRANTED}`;
   return { right: 'create', keys: [root], grant: `${grant} (${likelyCause(auths)})` };
 }
+
+/**
+ * The ACL that an administrator sets. `auth` stands for the users of all `addauth` commands, who
+ * keep the right to change the ACL. The user of the store does not need that right. ZooKeeper
+ * identifies the user by a hash.
+ */
+const GRANTED =
+  'auth::cdrwa,digest:USER:HASH:cdrw, where HASH is the output of printf %s USER:PASSWORD | openssl dgst -sha1 -binary | openssl base64';
 
 function likelyCause(auths: readonly object[]): string {
   return auths.length === 0 ? 'the store was opened without credentials' : 'with a wrong password, a user has no rights';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
 import { requireStore, startZookeeper, uniqueNamespace, type ZookeeperServer } from '@incumbent/test-support';
@@ -8,6 +9,14 @@ import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
 
 const CONNECT_MS = 3_000;
 const CALL = { timeoutMs: 5_000 };
+
+/** The ACL that errors advise. */
+const GRANTED = 'auth::cdrwa,digest:USER:HASH:cdrw, where HASH is the output of';
+
+/** How an ACL names a user: by a hash, as the README says. */
+function idOf({ username, password }: { readonly username: string; readonly password: string }): string {
+  return `digest:${username}:${createHash('sha1').update(`${username}:${password}`).digest('base64')}`;
+}
 
 /** The error with which opening fails, in bounded time. */
 function failureOf(options: ZookeeperOptions): Promise<unknown> {
@@ -48,12 +57,29 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeep
     const strange = { endpoints: at(server), namespace, credentials: { username: 'bob', password: 'right' } };
     expect(await failureOf(strange)).toMatchObject({
       code: 'PERMISSION_DENIED',
-      details: { right: 'create', keys: [`/${namespace}`], grant: expect.stringContaining(`create /${namespace} "" auth::cdrwa`) },
+      details: { right: 'create', keys: [`/${namespace}`], grant: expect.stringContaining(`create /${namespace} "" ${GRANTED}`) },
     });
     await using inner = await openZookeeper({ endpoints: at(server), namespace, credentials, acl: 'open' });
     expect(inner.namespace).toBe(namespace);
     await using store = await openZookeeper(strange);
     expect(await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array([1]) }], CALL)).toMatchObject({ swapped: true });
+  });
+
+  it('needs the rights cdrw, and no others, on a namespace that belongs to an administrator', async () => {
+    const namespace = uniqueNamespace();
+    const credentials = { username: 'my-app', password: 'right' };
+    const acl = `${idOf({ username: 'admin', password: 'own' })}:cdrwa,${idOf(credentials)}:cdrw`;
+    await server.ctl(['create', `/${namespace}`, '', acl]);
+    await using store = await openZookeeper({ endpoints: at(server), namespace, credentials });
+    const value = new Uint8Array([1]);
+    expect(await store.compareAndSwap([{ key: 'a/b', expect: null, put: value }], CALL)).toMatchObject({ swapped: true });
+    const [entry] = await store.list('a', CALL);
+    expect(entry).toMatchObject({ key: 'a/b', value });
+    const { id } = await store.grantLease(2_000, { ...CALL, at: { monotonicMs: performance.now(), wallMs: Date.now() } });
+    expect(await store.enqueue('queue', 'name', value, id, CALL)).toMatchObject({ name: 'name' });
+    await store.revokeLease(id, CALL);
+    expect(await store.compareAndSwap([{ key: 'a/b', expect: entry!.revision, delete: true }], CALL)).toMatchObject({ swapped: true });
+    expect(await store.read('a/b', CALL)).toBeUndefined();
   });
 
   it('lets nobody but its credentials at what a store makes with them', async () => {
@@ -65,7 +91,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeep
       const options = { endpoints: at(server), namespace, ...(credentials === undefined ? {} : { credentials }) };
       await using other = await openZookeeper(options);
       const path = `/${namespace}/a`;
-      const read = { right: 'read', keys: [path], grant: expect.stringContaining(`setAcl -R /${namespace} auth::cdrwa`) };
+      const read = { right: 'read', keys: [path], grant: expect.stringContaining(`setAcl -R /${namespace} ${GRANTED}`) };
       const why = credentials === undefined ? 'opened without credentials' : 'with a wrong password, a user has no rights';
       const message = expect.stringMatching(new RegExp(`missing: read on "${path}"; to grant it: .*${why}`));
       await expect(other.read('a', CALL)).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', message, details: read });
