@@ -5,7 +5,7 @@ import { partOfList, withoutValue, type ListPart } from '@incumbent/core/adapter
 import { type AttemptOptions, type CallTime, ReadBatcher, type ReadBatch } from '@incumbent/network';
 
 import { barrier, readNode } from './client/calls.ts';
-import type { ZooKeeperSession } from './client/session.ts';
+import type { RequestOptions, ZooKeeperSession } from './client/session.ts';
 import { answeredWith, ExchangeError, isCode, unlessAbsent } from './errors.ts';
 import { orderIn, type Namespace } from './namespace.ts';
 import { ABSENT, multiRead, type ReadAnswer, type ReadPart } from './protocol/multi.ts';
@@ -103,19 +103,19 @@ export class Reads {
   }
 
   async #send({ requests, options, markSent }: ReadBatch<ReadPart>): Promise<readonly ReadAnswer[]> {
-    if (this.#session.endpoint !== undefined) markSent();
-    const agreed = this.#sessionConsistent === undefined ? undefined : barrier(this.#session, options);
+    const request = { ...options, onSent: markSent };
+    const agreed = this.#sessionConsistent === undefined ? undefined : barrier(this.#session, request);
     // Both are sent before either is answered, which takes one round trip.
-    const [answers] = await Promise.all([this.#read(requests, options), agreed]);
+    const [answers] = await Promise.all([this.#read(requests, request), agreed]);
     return answers;
   }
 
   /** One request, or several if one would be too long. They are sent at once, in order. */
-  async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
+  async #read(parts: readonly ReadPart[], options: RequestOptions): Promise<readonly ReadAnswer[]> {
     return (await Promise.all(inRequests(parts, this.#maxReads).map((some) => this.#readSome(some, options)))).flat();
   }
 
-  async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
+  async #readSome(parts: readonly ReadPart[], options: RequestOptions): Promise<readonly ReadAnswer[]> {
     if (parts.length === 1 || !this.#servers.haveMultiRead) return Promise.all(parts.map((part) => this.#readOne(part, options)));
     try {
       const { answer } = await this.#session.request(multiRead, parts, options);
@@ -128,7 +128,7 @@ export class Reads {
     }
   }
 
-  async #readOne(part: ReadPart, options: AttemptOptions): Promise<ReadAnswer> {
+  async #readOne(part: ReadPart, options: RequestOptions): Promise<ReadAnswer> {
     if ('data' in part) {
       const data = await readNode(this.#session, part.data, options);
       return data === undefined ? ABSENT : { data };

@@ -139,6 +139,32 @@ describe('a read without an answer', () => {
   });
 });
 
+describe('a read that starts while there is no connection', () => {
+  /** How a read fails that starts then, at a store that is connected again 100 ms later, or never. */
+  async function failureOfRead(reconnects: boolean): Promise<unknown> {
+    const world = new StoreWorld();
+    const store = await world.open();
+    world.instead = () => true;
+    world.server.accepts = 'refuse';
+    for (const peer of world.server.peers) peer.end();
+    await world.clock.advance(0);
+    const read = settled(store.read('a', CALL));
+    await world.clock.advance(100);
+    if (reconnects) world.server.accepts = true;
+    const failure = await world.clock.run(read);
+    await world.clock.run(store.close());
+    return failure;
+  }
+
+  it('has an unknown outcome once it was sent', async () => {
+    expect(await failureOfRead(true)).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+  });
+
+  it('was not sent if there is no connection in its time', async () => {
+    expect(await failureOfRead(false)).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+  });
+});
+
 describe('a list whose names were read already', () => {
   it('rejects once if its time ends between any two reads of the clock, and leaves no unhandled rejection', async () => {
     const outcomes = new Set<unknown>();

@@ -1,12 +1,12 @@
 /** Calls that several parts of the store make. */
 
-import type { AttemptOptions, CallTime } from '@incumbent/network';
+import type { CallTime } from '@incumbent/network';
 
 import { answeredWith, isCode, unlessAbsent } from '../errors.ts';
 import { Code } from '../protocol/codes.ts';
 import { multi } from '../protocol/multi.ts';
 import { ANY_VERSION, create, getData, type Acl, type Data } from '../protocol/nodes.ts';
-import type { ZooKeeperSession } from './session.ts';
+import type { RequestOptions, ZooKeeperSession } from './session.ts';
 
 /**
  * Commits a transaction that changes nothing. When it resolves, a quorum has agreed to the
@@ -14,7 +14,7 @@ import type { ZooKeeperSession } from './session.ts';
  * the check does not matter, because a quorum agrees to a failed transaction too, with one
  * exception: rejects if the ensemble's leader refused the transaction because of the session.
  */
-export async function barrier(session: ZooKeeperSession, options: AttemptOptions): Promise<void> {
+export async function barrier(session: ZooKeeperSession, options: RequestOptions): Promise<void> {
   const { answer } = await session.request(multi, [{ check: { path: '/', version: ANY_VERSION } }], options);
   if (!answer.done && isOfSession(answer.code)) throw answeredWith(answer.code);
 }
@@ -25,7 +25,7 @@ function isOfSession(code: number): boolean {
 }
 
 /** Reads a node as the session's server has it. Undefined if there is no such node. */
-export async function readNode(session: ZooKeeperSession, path: string, options: AttemptOptions): Promise<Data | undefined> {
+export async function readNode(session: ZooKeeperSession, path: string, options: RequestOptions): Promise<Data | undefined> {
   return (await unlessAbsent(session.request(getData, { path }, options)))?.answer;
 }
 

@@ -45,6 +45,11 @@ export type SessionEvent =
   /** This client closed or abandoned the session. The last event. */
   | { readonly type: 'closed' };
 
+export interface RequestOptions extends AttemptOptions {
+  /** Called right before the request is sent. Not called for a request that is never sent. */
+  readonly onSent?: () => void;
+}
+
 /** Why a session is over. `ended`: the servers no longer have the session. */
 interface End {
   readonly ended: boolean;
@@ -146,7 +151,7 @@ export class ZooKeeperSession {
   }
 
   /** Sends one request. Rejects with an {@link ExchangeError}, or with the signal's reason. */
-  async request<Request, Answer>(operation: Operation<Request, Answer>, request: Request, options: AttemptOptions): Promise<Reply<Answer>> {
+  async request<Request, Answer>(operation: Operation<Request, Answer>, request: Request, options: RequestOptions): Promise<Reply<Answer>> {
     checkCall(options);
     const body = encode(operation, request);
     return this.#calls.run(options, async (attempt) => {
@@ -154,6 +159,7 @@ export class ZooKeeperSession {
       while (connection === undefined || connection.over) connection = await attempt.wait(this.#connector.next);
       attempt.signal.throwIfAborted();
       attempt.sent = true;
+      options.onSent?.();
       const { code, zxid, body: answer } = await this.#replyTo(attempt, connection, operation.type, body);
       if (code !== Code.OK) throw answeredWith(code);
       try {
