@@ -152,9 +152,9 @@ class Watch<T> implements WatchListener {
     this.#endPause?.();
   }
 
-  /** Ends the watch of the contract with this error. */
+  /** Ends the watch of the contract. If a right is missing, the error names it. */
   fail(error: unknown): void {
-    this.#controller.fail(error);
+    this.#controller.fail(withGrant(error, () => this.#missing('read', [this.#target.path])));
   }
 
   changed(event?: WatchEvent): void {
@@ -173,7 +173,7 @@ class Watch<T> implements WatchListener {
   }
 
   ended(cause: ExchangeError): void {
-    this.#controller.fail(toStoreError(cause, 'watch'));
+    this.fail(toStoreError(cause, 'watch'));
   }
 
   /**
@@ -198,7 +198,7 @@ class Watch<T> implements WatchListener {
   async #failed(thrown: unknown): Promise<void> {
     if (this.#stopped || !this.#active) return;
     const reason = toStoreError(thrown, 'watch');
-    if (endsWatch(reason)) return this.#controller.fail(withGrant(reason, () => this.#missing('read', [this.#target.path])));
+    if (endsWatch(reason)) return this.fail(reason);
     this.#controller.lose(reason);
     this.#dirty = this.#fresh = true;
     const { promise, resolve } = Promise.withResolvers<void>();

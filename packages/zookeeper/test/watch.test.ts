@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { getData } from '../src/protocol/nodes.ts';
 import { addWatch } from '../src/protocol/watches.ts';
-import { StoreWorld, THROTTLEDOP } from './support/store-world.ts';
+import { NOAUTH, settled, StoreWorld, THROTTLEDOP } from './support/store-world.ts';
 
 /** A store whose key `k` has this value, and what ends the test's watch. */
 async function openOnNode(data: string) {
@@ -24,6 +24,25 @@ describe('a watch of one key', () => {
     const states = store.watch('k', { signal: stop.signal })[Symbol.asyncIterator]();
     expect(await world.clock.run(states.next())).toMatchObject({ value: { key: 'k' } });
     stop.abort();
+    await world.clock.run(store.close());
+  });
+});
+
+describe('a watch that the server refuses', () => {
+  it('names the missing right', async () => {
+    const { world, store } = await openOnNode('v');
+    world.instead = ({ type, xid }, peer) => {
+      if (type !== addWatch.type) return false;
+      peer.reply(xid, { code: NOAUTH });
+      return true;
+    };
+    const next = store.watch('k')[Symbol.asyncIterator]().next();
+    expect(await world.clock.run(settled(next))).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      outcome: 'refused',
+      message: expect.stringContaining('missing: read on "/ns/k"'),
+      details: { right: 'read', keys: ['/ns/k'], grant: expect.stringContaining('setAcl -R /ns') },
+    });
     await world.clock.run(store.close());
   });
 });
