@@ -120,6 +120,22 @@ describe('a session whose connection is lost', () => {
     expect(await failureOf(write(session))).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });
 
+  it.each([false, true])('and whose time ended during a pause of this process rejects sent calls as cut (lasting: %s)', async (lasting) => {
+    const { world, session } = await serving(1, { lasting });
+    world.server.answer = silent;
+    const calls = [failureOf(write(session, 60 * SECOND)), failureOf(write(session, 60 * SECOND))];
+    await world.clock.advance(0);
+    const monotonic = world.clock.monotonic.bind(world.clock);
+    world.clock.monotonic = () => monotonic() + 10 * SECOND;
+    world.server.accepts = 'refuse';
+    world.server.peer.reset();
+    await world.clock.advance(0);
+    // The session is given up in the same turn. That must not decide how these calls reject.
+    expect(world.eventNames).toEqual(['connected zk:1', 'disconnected', 'expired by clock']);
+    for (const call of calls) expect(await call).toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
+    session.abandon();
+  });
+
   it('is given up during an attempt too', async () => {
     const { world, session } = await serving();
     world.server.greet = silent;
