@@ -140,7 +140,7 @@ describe('a read without an answer', () => {
 });
 
 describe('a read that starts while there is no connection', () => {
-  /** How a read fails that starts then, at a store that is connected again 100 ms later, or never. */
+  /** How a read fails at a store that is connected again 100 ms later, or never. */
   async function failureOfRead(reconnects: boolean): Promise<unknown> {
     const world = new StoreWorld();
     const store = await world.open();

@@ -37,9 +37,9 @@ export interface SessionConnectorHandlers {
   onConnected(connection: Connection, reattached: boolean): void;
   onLost(cause: ExchangeError): void;
   /**
-   * The session has expired, or no server accepts the client's identities any more. Then the session
-   * is over, unless it is lasting: a new session follows one that has expired, and a refused one
-   * goes on as soon as a server accepts it.
+   * The session has expired, or no server accepts the client's identities any more. Then the
+   * session is over, unless it is lasting: a new session follows one that has expired, and a
+   * refused one goes on as soon as a server accepts it.
    */
   onOver(cause: ExchangeError): void;
   onEvent(event: WatchEvent): void;
