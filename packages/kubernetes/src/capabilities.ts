@@ -7,7 +7,10 @@ import { MAX_CHANGES, MAX_DATA_BYTES, MAX_KEYS_PER_LEASE, MAX_TTL_MS, MAX_VALUE_
 /** How long an observer takes to read the lease once more, to delete it, and to delete its keys. */
 const EXPIRY_SLACK_MS = 1_500;
 
-/** A request that times out closes its connection. The next request connects again. */
+/**
+ * A request that times out closes its connection, and all idle ones. The next request connects
+ * again.
+ */
 const RECONNECTS_WITHIN_MS = 100;
 
 export const capabilities: StoreCapabilities = {

@@ -1,7 +1,9 @@
 /** On sockets, with a fake server in this process. No test waits for a time to pass. */
 
 import { momentOf, systemClock } from '@incumbent/core/adapter';
-import { expect, it } from 'vitest';
+import { ManualClock } from '@incumbent/memory';
+import { until } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
 
 import { openKubernetes } from '../src/index.ts';
 import { FakeApiServer } from './fake/api-server.ts';
@@ -55,4 +57,62 @@ it('a connection on which the server has rejected the credentials is not used ag
   await Promise.all([store.read('a'), store.grantLease(60_000, { at })]);
   // One more for the second try of the first read.
   expect(server.connections).toBe(before + 3);
+});
+
+describe('after all idle connections became silent, one timeout suffices', () => {
+  it.each(['renewal', 'read', 'swap'] as const)('of a %s', async (kind) => {
+    await using server = await FakeApiServer.start();
+    const clock = new ManualClock();
+    await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS, clock });
+    const at = momentOf(clock);
+    const [lease] = await Promise.all([0, 1, 2, 3].map(() => store.grantLease(60_000, { at })));
+    if (lease === undefined) throw new Error('no lease');
+    const call = {
+      renewal: () => store.renewLease(lease.id, { at, timeoutMs: 1_000 }),
+      read: () => store.read('a', { timeoutMs: 1_000 }),
+      swap: () => store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(1) }], { timeoutMs: 1_000 }),
+    }[kind];
+    expect(server.silenceConnections()).toBeGreaterThanOrEqual(3);
+    const before = server.requests.length;
+    const silent = expect(call()).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await until(() => server.requests.length > before, { what: 'the request' });
+    await clock.advance(1_000);
+    await silent;
+    await call();
+    expect(server.silenceConnections()).toBe(1);
+  });
+
+  it('but not after the caller has aborted', async () => {
+    await using server = await FakeApiServer.start();
+    await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+    const at = momentOf(systemClock);
+    const { id } = await store.grantLease(60_000, { at });
+    await Promise.all([0, 1, 2, 3].map(() => store.renewLease(id, { at })));
+    const opened = server.connections;
+    server.intervene = () => 'silent';
+    const caller = new AbortController();
+    const before = server.requests.length;
+    const aborted = expect(store.renewLease(id, { at, signal: caller.signal })).rejects.toThrow('enough');
+    await until(() => server.requests.length > before, { what: 'the request' });
+    caller.abort(new Error('enough'));
+    await aborted;
+    server.intervene = () => undefined;
+    await store.renewLease(id, { at });
+    expect(server.connections).toBe(opened);
+  });
+});
+
+it('a connection that breaks without an answer takes the idle ones with it', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  const at = momentOf(systemClock);
+  const [lease] = await Promise.all([0, 1, 2, 3].map(() => store.grantLease(60_000, { at })));
+  if (lease === undefined) throw new Error('no lease');
+  server.silenceConnections();
+  const opened = server.connections;
+  server.intervene = () => 'reset';
+  await expect(store.renewLease(lease.id, { at })).rejects.toMatchObject({ outcome: 'unknown' });
+  server.intervene = () => undefined;
+  await expect(store.renewLease(lease.id, { at })).resolves.toMatchObject({ ttlMs: 60_000 });
+  expect(server.connections).toBe(opened + 1);
 });

@@ -4,7 +4,6 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
 import { type Attempt, connectSocket, dial, type Endpoint, endpointName, type TlsOptions } from '@incumbent/network';
 import { http, HttpAgent, withoutPacket } from '@incumbent/network/http';
 
@@ -93,7 +92,7 @@ export class Connections {
       path: basePath + path,
       headers: { host: endpointName(endpoint), accept: 'application/json', ...type, ...headers },
     });
-    const cancel = onAbort(attempt.signal, () => request.destroy());
+    const cancel = this.#agent.endWith(attempt, request);
     request.once('socket', () => {
       attempt.sent = true;
       onSent();

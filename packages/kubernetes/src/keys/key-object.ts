@@ -131,8 +131,9 @@ export class KeyObject {
 
   async #runBatch(batch: readonly Pending[]): Promise<void> {
     const over = new AbortController();
-    const stopWhenUnwanted = (): void => {
-      if (!batch.some(isWanted)) over.abort(new Error('all calls of the request have ended'));
+    // A timeout of the last call to end is a timeout of the request, too.
+    const stopWhenUnwanted = (event: Event): void => {
+      if (!batch.some(isWanted) && event.target instanceof AbortSignal) over.abort(event.target.reason);
     };
     for (const { attempt } of batch) attempt.signal.addEventListener('abort', stopWhenUnwanted, { once: true });
     const timeoutMs = Math.max(...batch.map((one) => one.timeoutMs));

@@ -5,6 +5,7 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { callApi, type ApiAnswer } from './call.ts';
@@ -46,12 +47,14 @@ export class FakeApiServer implements AsyncDisposable {
   hold: (request: FakeRequest) => Promise<void> | undefined = () => undefined;
   /** Undefined: the server has no priority and fairness. */
   classify: ((request: FakeRequest) => Classification) | undefined;
+  readonly #sockets = new Set<Socket>();
+  readonly #silent = new WeakSet<Socket>();
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #url = '';
 
   static async start(): Promise<FakeApiServer> {
     const fake = new FakeApiServer();
-    fake.#server.on('connection', () => (fake.connections += 1));
+    fake.#server.on('connection', (socket) => fake.#onConnection(socket));
     fake.#server.listen(0, '127.0.0.1');
     await once(fake.#server, 'listening');
     const address = fake.#server.address();
@@ -69,6 +72,15 @@ export class FakeApiServer implements AsyncDisposable {
     return callApi({ url: this.#url, token: this.tokens.admin }, method, path, body);
   }
 
+  /**
+   * From now on, requests on the present connections get no answer, as after a firewall has
+   * forgotten them. Returns how many there are.
+   */
+  silenceConnections(): number {
+    for (const socket of this.#sockets) this.#silent.add(socket);
+    return this.#sockets.size;
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();
@@ -77,6 +89,12 @@ export class FakeApiServer implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  #onConnection(socket: Socket): void {
+    this.connections += 1;
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -89,8 +107,8 @@ export class FakeApiServer implements AsyncDisposable {
       response.setHeader('X-Kubernetes-PF-PriorityLevel-UID', level);
     }
     const intervention = this.intervene(received);
-    if (intervention === 'silent') return;
     if (intervention === 'reset') return void request.socket.destroy();
+    if (intervention === 'silent' || this.#silent.has(request.socket)) return;
     if (intervention !== undefined) return reply(response, intervention);
     const refused = this.#authenticate(request.headers.authorization);
     if (refused !== undefined) return reply(response, refused);

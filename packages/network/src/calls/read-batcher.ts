@@ -25,7 +25,7 @@ export interface ReadBatch<Request> {
    */
   readonly options: AttemptOptions;
   /**
-   * Aborts when all reads have ended. An adapter that limits the requests under way has to end the
+   * Aborts when all reads have ended, with the reason of the last one. An adapter that limits the requests under way has to end the
    * request then, because later reads wait for it.
    */
   readonly unwanted: AbortSignal;
@@ -110,8 +110,9 @@ export class ReadBatcher<Request, Answer> {
       for (const { attempt } of reads) attempt.sent = true;
     };
     const unwanted = new AbortController();
-    const onEnd = (): void => {
-      if (!reads.some(isWanted)) unwanted.abort(new Error('all reads of the request have ended'));
+    // A timeout of the last read to end is a timeout of the request, too.
+    const onEnd = (event: Event): void => {
+      if (!reads.some(isWanted) && event.target instanceof AbortSignal) unwanted.abort(event.target.reason);
     };
     for (const { attempt } of reads) attempt.signal.addEventListener('abort', onEnd, { once: true });
     try {

@@ -8,9 +8,11 @@ import type * as NodeHttp from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-import type { Clock } from '@incumbent/core';
+import type { Cancel, Clock } from '@incumbent/core';
+import { onAbort } from '@incumbent/core/adapter';
 
-import type { OverErrorClass } from '../calls/exchange-error.ts';
+import type { Attempt } from '../calls/attempt.ts';
+import { FailedExchange, type OverErrorClass } from '../calls/exchange-error.ts';
 
 /**
  * Node's HTTP client. An `import` of `node:http` reads all its exports, and one of them makes Node
@@ -77,6 +79,25 @@ export class HttpAgent extends http.Agent {
   }
 
   /**
+   * Ends the request when its attempt ends without an answer. Returns what separates the two.
+   *
+   * If the time was over, or the connection broke, the idle connections may be dead, too, as after
+   * the end of a server behind a shared address. Each of them would cost a later request its whole
+   * timeout, so they are closed.
+   */
+  endWith(attempt: Attempt, request: NodeHttp.ClientRequest): Cancel {
+    const { signal } = attempt;
+    request.once('error', () => {
+      if (!signal.aborted) this.#retireLike(request);
+    });
+    return onAbort(signal, () => {
+      request.destroy();
+      const reason: unknown = signal.reason;
+      if (reason instanceof FailedExchange && isTimeout(reason)) this.#retireLike(request);
+    });
+  }
+
+  /**
    * Keeps the present connections from serving another request: closes the idle ones now, and the
    * others after their requests.
    */
@@ -101,6 +122,16 @@ export class HttpAgent extends http.Agent {
     cancel();
   }
 
+  /**
+   * Retires the connections, unless that of the request was retired before: the others are then
+   * newer than this one.
+   */
+  #retireLike({ socket }: NodeHttp.ClientRequest): void {
+    // Node's types do not say that a request that was not sent has no socket.
+    const used: Duplex | null = socket;
+    if (used !== null && this.#reusable.has(used)) this.retire();
+  }
+
   async #connect(): Promise<Socket> {
     const { open, connectTimeoutMs, clock } = this.#options;
     const late = new AbortController();
@@ -111,6 +142,10 @@ export class HttpAgent extends http.Agent {
       cancel();
     }
   }
+}
+
+function isTimeout({ failure }: FailedExchange<{ readonly kind: string }>): boolean {
+  return failure.kind === 'timeout';
 }
 
 /**
