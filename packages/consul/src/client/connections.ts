@@ -4,7 +4,6 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
 import { type Attempt, dial, type Endpoint, endpointName } from '@incumbent/network';
 import { http, HttpAgent, withoutPacket } from '@incumbent/network/http';
 
@@ -67,7 +66,7 @@ export class Connections {
   async send({ method, path, headers, body = '', onHead }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
     attempt.signal.throwIfAborted();
     const request = http.request({ agent: this.#agent, method, path, headers: { host: this.#host, ...headers } });
-    const cancel = onAbort(attempt.signal, () => request.destroy());
+    const cancel = this.#agent.endWith(attempt, request);
     request.once('socket', () => {
       attempt.sent = true;
     });
