@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 
 import { dataName, KeysReader, MAX_DATA_NAME, writeCount, writeEntry } from '../src/keys/codec.ts';
-import { Draft, Snapshot } from '../src/keys/snapshot.ts';
 
 function entry(value: string, modified: number): string {
   return writeEntry({ value: new TextEncoder().encode(value), created: 1, modified, lease: 'lease-1' });
@@ -55,20 +54,6 @@ describe('the name of a key in the data of an object', () => {
       expect(written).toMatch(/^(?!\.$|\.\.)[-._a-zA-Z0-9]+$/);
       expect([...new KeysReader().read({ [written]: entry('v', 1) }).entries.keys()]).toEqual([key]);
     }
-  });
-
-  it('is the former one until the key is written again, for a custom resource that allows two dots', () => {
-    const metadata = { name: 'incumbent', uid: 'u', resourceVersion: '1' };
-    const before = Snapshot.of({ metadata, data: { '..a': entry('v', 1), ...writeCount('e', 1) } });
-    const stored = before.get('..a');
-    if (stored === undefined) throw new Error('the key is not read');
-    const written = new Draft(before);
-    written.set('..a', stored);
-    const deleted = new Draft(before);
-    deleted.delete('..a');
-    expect(
-      [written, deleted].map((draft) => Object.keys(draft.data()).filter((one) => !one.startsWith('_c') && !one.startsWith('_e'))),
-    ).toEqual([['_d.a'], []]);
   });
 
   // The README has these bounds.

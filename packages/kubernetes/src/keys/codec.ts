@@ -29,16 +29,9 @@ const ESCAPES = /^_d(?=\.|$)|_[_tu]/g;
 
 /** `elections/a/leader` as `elections__a__leader`. No key becomes `_count` or `_epoch`. */
 export function dataName(key: Key): string {
+  const escaped = key.replaceAll(/[/~_]/g, (character) => WRITE[character] ?? '');
   // A ConfigMap allows neither the name `.` nor names that begin with two dots.
-  return formerDataName(key).replace(/^\.(?=\.|$)/, '_d');
-}
-
-/**
- * The name of the key without the escape of a dot, as early versions wrote it. It differs from the
- * present name only for a key that no ConfigMap, but a custom resource, can have stored.
- */
-export function formerDataName(key: Key): string {
-  return key.replaceAll(/[/~_]/g, (character) => WRITE[character] ?? '');
+  return escaped.replace(/^\.(?=\.|$)/, '_d');
 }
 
 /** Undefined for a name that no key has. */

@@ -7,7 +7,7 @@ import { nameOfKey } from '@incumbent/core/adapter';
 
 import { optionalFields, textFields, type Fields } from '../objects/json.ts';
 import { identityOf, metadataForChange, type Identity } from '../objects/metadata.ts';
-import { dataName, formerDataName, KeysReader, revisionOf, writeCount, writeEntry, type Keys, type StoredEntry } from './codec.ts';
+import { dataName, KeysReader, revisionOf, writeCount, writeEntry, type Keys, type StoredEntry } from './codec.ts';
 
 type Data = Readonly<Record<string, string>>;
 
@@ -175,7 +175,6 @@ export class Draft {
   data(): Data {
     const data: Record<string, string> = { ...this.#base.data, ...writeCount(this.epoch, this.#count) };
     for (const [key, entry] of this.#changed) {
-      delete data[formerDataName(key)];
       if (entry === undefined) delete data[dataName(key)];
       else data[dataName(key)] = writeEntry(entry);
     }
