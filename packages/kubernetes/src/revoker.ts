@@ -26,6 +26,8 @@ export const openRevoker: OpenRevoker = async (access) => {
       if (name === undefined) throw invalidSecret('ticket', ticket, 'the id of a lease');
       const time = new CallTime(settings.clock, options, ExchangeError);
       try {
+        // Deletes the lease first, as an observer does. The holder deletes the keys first, but it
+        // knows that it binds no more of them. Here the holder may still live and bind keys.
         await objects.delete(name.name, { uid: name.uid }, time.left);
         await deleteKeys(keys, ticket, time);
       } catch (error) {
