@@ -92,8 +92,7 @@ export class HttpAgent extends http.Agent {
     });
     return onAbort(signal, () => {
       request.destroy();
-      const reason: unknown = signal.reason;
-      if (reason instanceof FailedExchange && isTimeout(reason)) this.#retireLike(request);
+      if (isFailedExchange(signal.reason) && signal.reason.failure.kind === 'timeout') this.#retireLike(request);
     });
   }
 
@@ -144,8 +143,8 @@ export class HttpAgent extends http.Agent {
   }
 }
 
-function isTimeout({ failure }: FailedExchange<{ readonly kind: string }>): boolean {
-  return failure.kind === 'timeout';
+function isFailedExchange(error: unknown): error is FailedExchange<{ readonly kind: string }> {
+  return error instanceof FailedExchange;
 }
 
 /**
