@@ -25,8 +25,8 @@ export interface ReadBatch<Request> {
    */
   readonly options: AttemptOptions;
   /**
-   * Aborts when all reads have ended, with the reason of the last one. An adapter that limits the requests under way has to end the
-   * request then, because later reads wait for it.
+   * Aborts when all reads have ended, with the reason of the last one. An adapter that limits the
+   * requests under way has to end the request then, because later reads wait for it.
    */
   readonly unwanted: AbortSignal;
   /** Says that a server may have the request from now on. */
