@@ -255,8 +255,8 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
       'leadership continues.',
     cause:
       'The named member has left, has not joined the queue yet, or is the leader itself. Without ' +
-      'a name: nobody else is in the queue. In an election without a store, the message names the ' +
-      'cause: for example, the member has not answered the latest heartbeats.',
+      'a name: nobody else is in the queue. In an election without a store, the message names ' +
+      'the cause: for example, the member has not answered the latest heartbeats.',
     remedy:
       'List the candidates with `incumbent candidates`. Omit the name to hand over to the next ' +
       'one, or call `resign()` to stop leading without a successor.',

@@ -65,7 +65,7 @@ function judgeStatus(status: number, text: string): Verdict {
 }
 
 function judgeFailure(text: string): Verdict {
-  // The agent checks the key of a read before it passes the read on. Some versions respond with 400.
+  // The agent checks the key of a read before it passes the read on.
   if (/invalid key name|invalid traversal/i.test(text)) return ['UNSUPPORTED', 'refused', 'this version of Consul refuses the key'];
   // The session is looked up in the step that would bind a key to it.
   if (/invalid session/i.test(text)) return ['LEASE_EXPIRED', 'refused'];

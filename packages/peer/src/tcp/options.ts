@@ -33,8 +33,8 @@ export interface TcpTransportOptions {
   /**
    * For members that come and go: the addresses of some members, by member id, or a function that
    * returns them. The transport calls the function every 5 s. If a call takes longer than 10 s, the
-   * transport says so, and calls the function again. The transport admits every process that proves the
-   * secret, or has a certificate for its id.
+   * transport says so, and calls the function again. The transport admits every process that proves
+   * the secret, or has a certificate for its id.
    */
   readonly seeds?: Seeds | undefined;
   /**
