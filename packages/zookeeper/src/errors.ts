@@ -259,16 +259,6 @@ export function isGivenUp(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'expired' && error.failure.by === 'clock';
 }
 
-/** Whether a server said that the session is gone, or the client gave the session up. */
-export function isExpired(error: unknown): boolean {
-  return error instanceof ExchangeError && error.failure.kind === 'expired';
-}
-
-/** Whether a server does not accept an identity of this client. */
-export function isAuthFailed(error: unknown): boolean {
-  return error instanceof ExchangeError && error.failure.kind === 'notConnected' && error.failure.why === 'authFailed';
-}
-
 /** For a lease that this store certainly does not have. */
 export function noSuchLease(lease: LeaseId): StoreError {
   return leaseGone('zookeeper', lease);

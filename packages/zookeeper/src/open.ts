@@ -22,8 +22,8 @@ const SHORTEST_MS = 1;
  *
  * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
  * `CONNECTION_LOST`, `UNAVAILABLE` (no server has a quorum, or all are read-only),
- * `UNAUTHENTICATED` (certificates, or no server accepts the scheme `digest`), `UNSUPPORTED` (the
- * server is not ZooKeeper) and `PERMISSION_DENIED` (the namespace may not be created or read).
+ * `UNAUTHENTICATED` (certificates), `UNSUPPORTED` (the server is not ZooKeeper) and
+ * `PERMISSION_DENIED` (the namespace may not be created or read).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOptions): Promise<Store> {

@@ -5,8 +5,8 @@ import { Backoff, sleep } from '@incumbent/core/adapter';
 import { Attempt, describeError, type Endpoint, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS } from '@incumbent/network';
 
 import type { Connection } from '../connection/connection.ts';
-import { openConnection, shuffled, type DialLimits, type DialOptions } from '../connection/dialer.ts';
-import { closedSession, ExchangeError, isAuthFailed, isExpired, notConnected } from '../errors.ts';
+import { isFinal, openConnection, shuffled, type DialLimits, type DialOptions } from '../connection/dialer.ts';
+import { closedSession, ExchangeError, notConnected } from '../errors.ts';
 import type { Auth, SessionIdentity } from '../protocol/hello.ts';
 import type { WatchEvent } from '../protocol/watches.ts';
 
@@ -21,8 +21,8 @@ export interface SessionConnectorOptions extends DialOptions {
   /** The session to take over; undefined for a new one. */
   readonly identity?: SessionIdentity;
   /**
-   * A new session follows one that has expired, and a session whose identities all servers refuse
-   * tries again. For reads and watches, which do not need a particular session. Default false.
+   * A new session follows one that has expired. For reads and watches, which do not need a
+   * particular session. Default false.
    */
   readonly lasting?: boolean;
   /**
@@ -37,9 +37,8 @@ export interface SessionConnectorHandlers {
   onConnected(connection: Connection, reattached: boolean): void;
   onLost(cause: ExchangeError): void;
   /**
-   * The session has expired, or no server accepts the client's identities any more. Then the
-   * session is over, unless it is lasting: a new session follows one that has expired, and a
-   * refused one goes on as soon as a server accepts it.
+   * The session is over: it has expired, or the servers no longer accept the client's identities. A
+   * new session follows if the old one is lasting and has expired.
    */
   onOver(cause: ExchangeError): void;
   onEvent(event: WatchEvent): void;
@@ -61,7 +60,7 @@ export class SessionConnector {
   readonly #stopped = new AbortController();
   #isFirstRound = true;
   #connection: Connection | undefined;
-  #next = nextConnection();
+  #next = Promise.withResolvers<Connection>();
   #identity: SessionIdentity | undefined;
   #timeoutMs: number;
   #lastZxid = 0n;
@@ -101,10 +100,7 @@ export class SessionConnector {
     return this.#connection?.over === false ? this.#connection : undefined;
   }
 
-  /**
-   * The next connection. Rejects if no server accepts the client's identities. Never settles if no
-   * server can be reached.
-   */
+  /** The next connection. Never settles if there is none. */
   get next(): Promise<Connection> {
     return this.#next.promise;
   }
@@ -129,7 +125,7 @@ export class SessionConnector {
     this.#identity = connection.welcome.identity;
     this.#timeoutMs = connection.welcome.timeoutMs;
     this.#next.resolve(connection);
-    this.#next = nextConnection();
+    this.#next = Promise.withResolvers<Connection>();
     void connection.ended.then((cause) => this.#onLoss(connection, cause));
     this.#handlers.onConnected(connection, reattached);
   }
@@ -151,38 +147,21 @@ export class SessionConnector {
       const reattached = this.#identity !== undefined;
       const pauseMs = Math.min(this.#nextPauseMs(), this.#leftMs());
       if (pauseMs > 0) await sleep(this.#options.clock, pauseMs, this.#stopped.signal);
-      const beganAtMs = this.#options.clock.monotonic();
       try {
         this.#attach(await this.#dialAgain(cause), reattached);
         return;
       } catch (error) {
         cause = error instanceof ExchangeError ? error : notConnected('unreachable', describeError(error), error);
-        if (this.#stopped.signal.aborted) return;
-        if (isExpired(cause)) this.#onExpired(cause);
-        else if (isAuthFailed(cause)) this.#onRefused(cause, beganAtMs);
+        if (isFinal(cause) && !this.#stopped.signal.aborted) this.#onFinal(cause);
       }
     }
   }
 
-  #onExpired(cause: ExchangeError): void {
-    if (this.#options.lasting === true) {
+  #onFinal(cause: ExchangeError): void {
+    if (this.#options.lasting === true && cause.failure.kind === 'expired') {
       this.#identity = undefined;
       // Servers that were restored from a backup stay behind the last transaction for ever.
       this.#lastZxid = 0n;
-    } else {
-      this.#stopped.abort(cause);
-    }
-    this.#handlers.onOver(cause);
-  }
-
-  /** No server accepts the client's identities. */
-  #onRefused(cause: ExchangeError, beganAtMs: number): void {
-    if (this.#options.lasting === true) {
-      // A server confirms the session before it refuses an identity. Keeping the session saves the
-      // servers a new one in each round.
-      this.#provenAtMs = beganAtMs;
-      this.#next.reject(cause);
-      this.#next = nextConnection();
     } else {
       this.#stopped.abort(cause);
     }
@@ -237,13 +216,6 @@ export class SessionConnector {
     signal.throwIfAborted();
     return connection;
   }
-}
-
-function nextConnection(): PromiseWithResolvers<Connection> {
-  const next = Promise.withResolvers<Connection>();
-  // It may reject while nobody waits.
-  next.promise.catch(() => {});
-  return next;
 }
 
 function givenUp(cause: ExchangeError): ExchangeError {

@@ -37,10 +37,7 @@ export type SessionEvent =
    * `lasting`.
    */
   | { readonly type: 'expired'; readonly by: 'server' | 'clock'; readonly cause: ExchangeError }
-  /**
-   * No server accepts the client's identities any more. The last event, unless the session is
-   * `lasting`.
-   */
+  /** The servers no longer accept the client's identities. The last event. */
   | { readonly type: 'failed'; readonly cause: ExchangeError }
   /** This client closed or abandoned the session. The last event. */
   | { readonly type: 'closed' };
@@ -72,9 +69,7 @@ const WATCH_TIMEOUT_MS = 5_000;
  * **Reconnection.** When a connection is lost, or was silent for the whole time of a call, the
  * session moves to another server. It can do so within `timeoutMs` of the sending of the last
  * request that was answered. Calls under way reject as `cut`. The session has expired when that
- * time is over, or when a server says so. If no server accepts the client's identities any more,
- * the session is over too. A lasting session then rejects the calls that wait, ends its watches and
- * tries again.
+ * time is over, or when a server says so.
  *
  * **The end.** `close` ends the session on the servers: when it resolves, the session's ephemeral
  * nodes are gone. `abandon` leaves the session to its timeout. Both free the socket and all timers,
@@ -253,11 +248,9 @@ export class ZooKeeperSession {
   #onOver(cause: ExchangeError): void {
     const { failure } = cause;
     const reason = (): ExchangeError => cause;
-    const event: SessionEvent = failure.kind === 'expired' ? { type: 'expired', by: failure.by, cause } : { type: 'failed', cause };
-    if (this.#options.lasting !== true) return this.#finish({ ended: event.type === 'expired' && event.by === 'server', reason }, event);
-    // A watch that begins from now on is set when a server accepts the identities.
-    if (event.type === 'failed') this.#watches.end(cause);
-    this.#report(event);
+    if (failure.kind !== 'expired') this.#finish({ ended: false, reason }, { type: 'failed', cause });
+    else if (this.#options.lasting === true) this.#report({ type: 'expired', by: failure.by, cause });
+    else this.#finish({ ended: failure.by === 'server', reason }, { type: 'expired', by: failure.by, cause });
   }
 
   #finish(end: End, event: SessionEvent): void {

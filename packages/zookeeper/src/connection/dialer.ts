@@ -19,7 +19,7 @@ import {
   type SharedAllowance,
 } from '@incumbent/network';
 
-import { ExchangeError, isExpired, mildestOf, notConnected } from '../errors.ts';
+import { ExchangeError, mildestOf, notConnected } from '../errors.ts';
 import type { Hello } from '../protocol/hello.ts';
 import type { WatchEvent } from '../protocol/watches.ts';
 import { Channel } from './channel.ts';
@@ -55,8 +55,7 @@ interface Opened {
  * Tries the servers once each, in this order, and resolves with a connection that has a session.
  * Rejects with the signal's reason, or with an `ExchangeError`: `notConnected` for the server whose
  * failure is the most likely to pass, with a message that names all servers; or at once with
- * `expired`, which every server would answer. `authFailed` means that no server would serve and at
- * least one refused an identity: the settings of one server say nothing about the others.
+ * `expired` or `authFailed`, which every server would answer.
  */
 export function openConnection(
   order: readonly Endpoint[],
@@ -90,10 +89,17 @@ export async function tryInTurn<T>(
       return await withinHandshakeTime(socket, options, signal, (channel) => talk(channel, endpoint));
     } catch (error) {
       signal.throwIfAborted();
-      if (isExpired(error)) throw error;
+      if (isFinal(error)) throw error;
       failures.set(endpoint, error);
     }
   }
+}
+
+/** Whether every server would answer the same. */
+export function isFinal(error: unknown): boolean {
+  if (!(error instanceof ExchangeError)) return false;
+  const { failure } = error;
+  return failure.kind === 'expired' || (failure.kind === 'notConnected' && failure.why === 'authFailed');
 }
 
 /**
