@@ -95,57 +95,6 @@ it('keys of an object that somebody else has filled can still be deleted', async
   expect(await store.list('q')).toEqual([]);
 });
 
-const isPut = ({ method, path }: FakeRequest): boolean => method === 'PUT' && path.startsWith(MAPS);
-
-it('a change without an answer holds up the next one for a second only', async () => {
-  await using server = await FakeApiServer.start();
-  const clock = new ManualClock();
-  await using store = await openKubernetes({ ...addressOf(server), clock });
-  const swap = (key: string): ReturnType<typeof store.compareAndSwap> =>
-    store.compareAndSwap([{ key, expect: null, put: new Uint8Array(1) }], { timeoutMs: 20_000 });
-  await swap('a');
-  let isSilent = true;
-  server.intervene = (request) => {
-    if (!isPut(request) || !isSilent) return undefined;
-    isSilent = false;
-    return 'silent';
-  };
-  const unanswered = Promise.allSettled([swap('b')]);
-  await until(() => !isSilent, { what: 'the first PUT' });
-  const next = swap('c');
-  await clock.advance(1_000);
-  await expect(next).resolves.toMatchObject({ swapped: true });
-  await expect(swap('d')).resolves.toMatchObject({ swapped: true });
-  await clock.advance(19_000);
-  expect(await unanswered).toMatchObject([{ status: 'rejected', reason: { code: 'TIMEOUT', outcome: 'unknown' } }]);
-});
-
-it('at most 4 changes without an answer are under way', async () => {
-  await using server = await FakeApiServer.start();
-  const clock = new ManualClock();
-  const store = await openKubernetes({ ...addressOf(server), clock });
-  await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(1) }]);
-  server.intervene = (request) => (isPut(request) ? 'silent' : undefined);
-  const before = server.requests.filter(isPut).length;
-  const puts = (): number => server.requests.filter(isPut).length - before;
-  const swaps: Promise<unknown>[] = [];
-  for (const count of [1, 2, 3, 4]) {
-    swaps.push(store.compareAndSwap([{ key: `b${count}`, expect: null, put: new Uint8Array(1) }], { timeoutMs: 20_000 }));
-    await until(() => puts() === count, { what: `PUT ${count}` });
-    await clock.advance(1_000);
-  }
-  swaps.push(store.compareAndSwap([{ key: 'last', expect: null, put: new Uint8Array(1) }], { timeoutMs: 20_000 }));
-  const ended = Promise.allSettled(swaps);
-  await clock.advance(5_000);
-  await store.read('a', { timeoutMs: 60_000 });
-  expect(puts()).toBe(4);
-  await clock.advance(11_000);
-  // The first one has timed out, so the last one takes its place.
-  await until(() => puts() === 5, { what: 'the last PUT' });
-  await store.close();
-  expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
-});
-
 /** The clock of a test may pass while a request is on its way. */
 const PATIENT = { timeoutMs: 60_000 };
 

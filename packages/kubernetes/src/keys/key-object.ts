@@ -43,15 +43,6 @@ const LONGEST_PAUSE_MS = 2_000;
  */
 const MAX_READS_UNDER_WAY = 4;
 
-/**
- * Changes wait for those before them, and share the next request. If a request has no answer for
- * this time, in ms, the next one begins beside it. Both name the version that they were computed
- * from, so the server applies at most one of them, and the other one is computed again.
- */
-const SLOW_MS = 1_000;
-/** How many batches of changes may be under way, of which all but one are slow. */
-const MAX_BATCHES_UNDER_WAY = 4;
-
 const CONFLICT = 409;
 const ABSENT = 404;
 
@@ -70,9 +61,7 @@ export class KeyObject {
   readonly #reads: ReadBatcher<undefined, Snapshot>;
   readonly #reader = new KeysReader();
   readonly #pending: Pending[] = [];
-  /** Identifies the batch that later changes wait for. */
-  #turn: symbol | undefined;
-  #batchesUnderWay = 0;
+  #isRunning = false;
   /** The latest known state. Undefined while a change is under way, and after a failed change. */
   #latest: Snapshot | undefined;
   /** The furthest that the object was ever seen. */
@@ -124,43 +113,23 @@ export class KeyObject {
         return { settle: () => resolve(result), needsFresh };
       };
       this.#pending.push({ attempt, timeoutMs: options.timeoutMs, apply, reject });
-      this.#beginNext();
+      if (!this.#isRunning) void this.#run();
       return attempt.wait(promise);
     });
   }
 
-  #beginNext(): void {
-    if (this.#turn !== undefined || this.#pending.length === 0 || this.#batchesUnderWay >= MAX_BATCHES_UNDER_WAY) return;
-    this.#turn = Symbol('turn');
-    void this.#runNext(this.#turn);
-  }
-
-  async #runNext(turn: symbol): Promise<void> {
-    this.#batchesUnderWay += 1;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
     // Calls that begin in one turn of the event loop share the first PUT, too.
     await Promise.resolve();
-    const batch = this.#pending.splice(0).filter(isWanted);
-    if (batch.length > 0) await this.#runBatch(batch, turn);
-    this.#batchesUnderWay -= 1;
-    this.#endTurn(turn);
-  }
-
-  #endTurn(turn: symbol): void {
-    if (this.#turn === turn) this.#turn = undefined;
-    this.#beginNext();
-  }
-
-  /** Waits for the answer to a request of a batch. Ends the turn of the batch if it takes long. */
-  async #answerTo<T>(turn: symbol, request: Promise<T>): Promise<T> {
-    const cancel = this.#clock.schedule(SLOW_MS, () => this.#endTurn(turn));
-    try {
-      return await request;
-    } finally {
-      cancel();
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0).filter(isWanted);
+      if (batch.length > 0) await this.#runBatch(batch);
     }
+    this.#isRunning = false;
   }
 
-  async #runBatch(batch: readonly Pending[], turn: symbol): Promise<void> {
+  async #runBatch(batch: readonly Pending[]): Promise<void> {
     const over = new AbortController();
     // A timeout of the last call to end is a timeout of the request, too.
     const stopWhenUnwanted = (event: Event): void => {
@@ -169,9 +138,9 @@ export class KeyObject {
     for (const { attempt } of batch) attempt.signal.addEventListener('abort', stopWhenUnwanted, { once: true });
     const timeoutMs = Math.max(...batch.map((one) => one.timeoutMs));
     try {
-      await this.#applyAll(batch, turn, { timeoutMs, signal: over.signal, background: true });
+      await this.#applyAll(batch, { timeoutMs, signal: over.signal, background: true });
     } catch (error) {
-      if (batch.length > 1 && isOfOneChange(error)) return await this.#runEach(batch, turn);
+      if (batch.length > 1 && isOfOneChange(error)) return await this.#runEach(batch);
       for (const { reject } of batch) reject(error);
     } finally {
       for (const { attempt } of batch) attempt.signal.removeEventListener('abort', stopWhenUnwanted);
@@ -179,11 +148,11 @@ export class KeyObject {
   }
 
   /** One after the other, so that a change that the server refuses ends its own call only. */
-  async #runEach(batch: readonly Pending[], turn: symbol): Promise<void> {
-    for (const one of batch) if (isWanted(one)) await this.#runBatch([one], turn);
+  async #runEach(batch: readonly Pending[]): Promise<void> {
+    for (const one of batch) if (isWanted(one)) await this.#runBatch([one]);
   }
 
-  async #applyAll(batch: readonly Pending[], turn: symbol, options: AttemptOptions): Promise<void> {
+  async #applyAll(batch: readonly Pending[], options: AttemptOptions): Promise<void> {
     let backoff: Backoff | undefined;
     const beganMs = this.#clock.monotonic();
     let snapshot = this.#latest;
@@ -192,10 +161,7 @@ export class KeyObject {
       if (snapshot === undefined) {
         // The read counts as sent, although it changes nothing: a call that times out during the
         // read is then `unknown`.
-        snapshot = await this.#answerTo(
-          turn,
-          this.#get(options, () => markAll(batch, true)),
-        );
+        snapshot = await this.#get(options, () => markAll(batch, true));
         isFresh = true;
       }
       const draft = new Draft(snapshot);
@@ -211,7 +177,7 @@ export class KeyObject {
         for (const { settle } of applied) settle();
         return;
       }
-      const written = await this.#answerTo(turn, this.#write(snapshot, draft, wanted, options));
+      const written = await this.#write(snapshot, draft, wanted, options);
       if (written !== undefined) {
         for (const { settle } of applied) settle();
         return;
