@@ -47,6 +47,8 @@ export class HttpAgent extends http.Agent {
   readonly #open = new Set<Socket>();
   /** The connections that may serve another request. `retire` replaces the set. */
   #reusable = new WeakSet<Duplex>();
+  /** When a connection that may be idle has carried its last answer. */
+  readonly #answeredAtMs = new WeakMap<Duplex, number>();
   readonly #closing = new AbortController();
 
   constructor(options: HttpAgentOptions) {
@@ -74,6 +76,7 @@ export class HttpAgent extends http.Agent {
 
   /** Node calls it after a request, and destroys the socket if it returns false. */
   override keepSocketAlive(socket: Duplex): boolean {
+    this.#answeredAtMs.set(socket, this.#options.clock.monotonic());
     const keeps: unknown = super.keepSocketAlive(socket);
     return keeps === true && this.#reusable.has(socket);
   }
@@ -83,16 +86,17 @@ export class HttpAgent extends http.Agent {
    *
    * If the time was over, or the connection broke, the idle connections may be dead, too, as after
    * the end of a server behind a shared address. Each of them would cost a later request its whole
-   * timeout, so they are closed.
+   * timeout, so those are closed that have carried no answer after the request began.
    */
   endWith(attempt: Attempt, request: NodeHttp.ClientRequest): Cancel {
     const { signal } = attempt;
+    const beganMs = this.#options.clock.monotonic();
     request.once('error', () => {
-      if (!signal.aborted) this.#retireLike(request);
+      if (!signal.aborted) this.#closeIdle(beganMs);
     });
     return onAbort(signal, () => {
       request.destroy();
-      if (isFailedExchange(signal.reason) && signal.reason.failure.kind === 'timeout') this.#retireLike(request);
+      if (isFailedExchange(signal.reason) && signal.reason.failure.kind === 'timeout') this.#closeIdle(beganMs);
     });
   }
 
@@ -102,7 +106,7 @@ export class HttpAgent extends http.Agent {
    */
   retire(): void {
     this.#reusable = new WeakSet();
-    for (const idle of Object.values(this.freeSockets)) for (const socket of idle ?? []) socket.destroy();
+    this.#closeIdle(Infinity);
   }
 
   /**
@@ -121,14 +125,10 @@ export class HttpAgent extends http.Agent {
     cancel();
   }
 
-  /**
-   * Retires the connections, unless that of the request was retired before: the others are then
-   * newer than this one.
-   */
-  #retireLike({ socket }: NodeHttp.ClientRequest): void {
-    // Node's types do not say that a request that was not sent has no socket.
-    const used: Duplex | null = socket;
-    if (used !== null && this.#reusable.has(used)) this.retire();
+  /** Closes the idle connections on which no answer has arrived since then. */
+  #closeIdle(sinceMs: number): void {
+    for (const idle of Object.values(this.freeSockets))
+      for (const socket of idle ?? []) if ((this.#answeredAtMs.get(socket) ?? -Infinity) <= sinceMs) socket.destroy();
   }
 
   async #connect(): Promise<Socket> {
