@@ -11,8 +11,8 @@ function entry(value: string, modified: number): string {
 const name = dataName('elections/cron~1/leader_2');
 
 describe('a reader of the states of an object', () => {
-  it('reads each key, and skips what no store has written', () => {
-    const data = { [name]: entry('v', 3), note: 'by hand', a_b: entry('v', 9), ...writeCount('e', 4) };
+  it('reads each key, and skips names that no key has', () => {
+    const data = { [name]: entry('v', 3), a_b: entry('v', 9), ...writeCount('e', 4) };
     const { epoch, count, entries } = new KeysReader().read(data);
     expect([epoch, count, [...entries.keys()]]).toEqual(['e', 4, ['elections/cron~1/leader_2']]);
     expect(entries.get('elections/cron~1/leader_2')).toEqual({

@@ -8,7 +8,10 @@ import type { Key, LeaseId, Revision } from '@incumbent/core';
 /** One key as the object has it. */
 export interface StoredEntry {
   readonly value: Uint8Array;
-  /** The number of the change that created the key, and of the one that changed it last. */
+  /**
+   * The number of the change that created the key, and of the one that changed it last. 0 for text
+   * that no store has written.
+   */
   readonly created: number;
   readonly modified: number;
   readonly lease: LeaseId | undefined;
@@ -49,10 +52,14 @@ export function writeEntry({ value, created, modified, lease }: StoredEntry): st
   return `${created} ${modified} ${form}${bound}\n${plain ?? Buffer.from(value).toString('base64')}`;
 }
 
-/** Undefined for text that no store has written. */
-function readEntry(text: string): StoredEntry | undefined {
+/**
+ * Text that no store has written, such as after an edit by hand, is a value as a whole. If the key
+ * counted as absent instead, the terms of an election would begin again at 1.
+ */
+function readEntry(text: string): StoredEntry {
   const [, created, modified, form, lease, value = ''] = ENTRY.exec(text) ?? [];
-  if (created === undefined || modified === undefined) return undefined;
+  if (created === undefined || modified === undefined)
+    return { value: new TextEncoder().encode(text), created: 0, modified: 0, lease: undefined };
   return {
     value: form === 'text' ? new TextEncoder().encode(value) : new Uint8Array(Buffer.from(value, 'base64')),
     created: Number(created),
@@ -82,13 +89,12 @@ interface Field {
   readonly text: string;
   /** Undefined for a name that no key has. */
   readonly key: Key | undefined;
-  /** Undefined for text that no store has written. */
-  readonly entry: StoredEntry | undefined;
+  readonly entry: StoredEntry;
 }
 
 function readField(name: string, text: string): Field {
   const key = name === COUNT || name === EPOCH ? undefined : keyOf(name);
-  return { text, key, entry: key === undefined ? undefined : readEntry(text) };
+  return { text, key, entry: readEntry(text) };
 }
 
 /**
@@ -98,7 +104,7 @@ function readField(name: string, text: string): Field {
 export class KeysReader {
   #fields: ReadonlyMap<string, Field> = new Map();
 
-  /** Skips what no store has written. */
+  /** Skips names that no key has. */
   read(data: Readonly<Record<string, string>>): Keys {
     const read = new Map<string, Field>();
     const entries = new Map<Key, StoredEntry>();
@@ -108,7 +114,7 @@ export class KeysReader {
       const field = before?.text === text ? before : readField(name, text);
       read.set(name, field);
       const { key, entry } = field;
-      if (key === undefined || entry === undefined) continue;
+      if (key === undefined) continue;
       entries.set(key, entry);
       count = Math.max(count, entry.modified);
     }

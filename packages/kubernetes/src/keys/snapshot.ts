@@ -70,9 +70,12 @@ export class Snapshot {
     return stored === undefined ? undefined : entryOf(this.epoch, key, stored);
   }
 
-  /** The keys under `prefix/`, in the order of their creation. */
+  /**
+   * The keys under `prefix/`, in the order of their creation. Skips text that no store has written:
+   * it would be the first in a queue, and no lease would ever end it.
+   */
   under(prefix: Key): readonly Entry[] {
-    const found = [...this.#read.entries].filter(([key]) => key.startsWith(`${prefix}/`));
+    const found = [...this.#read.entries].filter(([key, { created }]) => created > 0 && key.startsWith(`${prefix}/`));
     const ordered = found.toSorted(([a, one], [b, other]) => one.created - other.created || (a < b ? -1 : 1));
     return ordered.map(([key, stored]) => entryOf(this.epoch, key, stored));
   }
