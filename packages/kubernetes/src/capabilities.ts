@@ -8,8 +8,8 @@ import { MAX_CHANGES, MAX_DATA_BYTES, MAX_KEYS_PER_LEASE, MAX_TTL_MS, MAX_VALUE_
 const EXPIRY_SLACK_MS = 1_500;
 
 /**
- * A request that times out closes its connection, and all idle ones. The next request connects
- * again.
+ * A request that times out closes its connection, and the idle ones that have carried no answer
+ * since it was sent. The next request connects again.
  */
 const RECONNECTS_WITHIN_MS = 100;
 
