@@ -269,7 +269,7 @@ export interface Algorithm<S extends Safety = Safety, State extends AlgorithmSta
    * Why `successor` returns undefined for these arguments, for the message of an error: "it does
    * not campaign". `it` is the member `to`.
    */
-  whyNoSuccessor?(state: State, to: string | undefined): string;
+  whyNoSuccessor(state: State, to: string | undefined): string;
 
   /**
    * The sort of a message. An algorithm has only a few sorts. Of the messages of one sort from one

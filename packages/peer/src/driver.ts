@@ -142,9 +142,9 @@ export class Driver<S extends Safety> {
     return this.#algorithm.successor(this.#state, to);
   }
 
-  /** Why `successor` has returned undefined. Undefined: the algorithm does not tell. */
-  whyNoSuccessor(to: string | undefined): string | undefined {
-    return this.#algorithm.whyNoSuccessor?.(this.#state, to);
+  /** Why `successor` has returned undefined. */
+  whyNoSuccessor(to: string | undefined): string {
+    return this.#algorithm.whyNoSuccessor(this.#state, to);
   }
 
   command(command: Command): void {

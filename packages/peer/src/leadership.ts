@@ -252,7 +252,7 @@ export class PeerLeadership<S extends Safety = Safety> {
   }
 }
 
-function noCandidate(memberId: string | undefined, why = 'the algorithm finds no successor'): IncumbentError {
+function noCandidate(memberId: string | undefined, why: string): IncumbentError {
   const to = memberId === undefined ? '' : ` to "${memberId}"`;
   return new IncumbentError('NO_SUCH_CANDIDATE', `cannot hand over${to}: ${why}`);
 }

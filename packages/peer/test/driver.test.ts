@@ -37,6 +37,7 @@ const puppet: Algorithm<'quorum', Puppet, Order | string> = {
   view: () => ({ state: 'unknown' }),
   highestTerm: () => 0n,
   successor: () => undefined,
+  whyNoSuccessor: () => 'it has none',
   sortOf: String,
   readMessage: () => undefined,
   readDurable: (data) => data,

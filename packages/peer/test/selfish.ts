@@ -28,6 +28,7 @@ export function selfish(members: readonly string[]): Algorithm<'bestEffort', Sel
     view: () => ({ state: 'unknown' }),
     highestTerm: () => undefined,
     successor: () => undefined,
+    whyNoSuccessor: () => 'it has none',
     sortOf: () => 'none',
     readMessage: () => undefined,
     readDurable: () => {
