@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { systemClock } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
 import { listenAnywhere } from '@incumbent/test-support';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 import { Client } from '../src/client/client.ts';
 
@@ -19,6 +19,10 @@ it('after all idle connections became silent, one timeout suffices', async () =>
     if (!silent.has(socket)) response.end('{}');
   });
   const { port } = await listenAnywhere(server);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const client = new Client({
     endpoint: { host: '127.0.0.1', port },
     connect: (endpoint, signal) => connectSocket(endpoint, {}, signal),
@@ -34,6 +38,4 @@ it('after all idle connections became silent, one timeout suffices', async () =>
   await expect(client.request(REQUEST, { timeoutMs: 5_000 })).resolves.toMatchObject({ status: 200 });
   expect(sockets.size).toBe(4);
   await client.close();
-  server.closeAllConnections();
-  server.close();
 });
