@@ -84,7 +84,7 @@ async function winInTurns(bench: Bench, contestants: readonly Contestant[], elec
 
 /** On Kubernetes, one object has the keys of all elections, and it can take 1 MB. */
 function mostOf({ kind, store }: Contestant): number {
-  return kind === 'ours' && store !== 'kubernetes' ? 10_000 : 1_000;
+  return kind !== 'peer' && store !== 'kubernetes' ? 10_000 : 1_000;
 }
 
 const MOST_KB = 40;
@@ -108,10 +108,12 @@ function targetsOf(store: StoreName, all: readonly Measured[], floor: readonly M
   ];
   if (most === undefined) return targets;
   const [furtherKb, mostKb] = [furtherOf(many, most), MOST_FURTHER_KB[store === 'consul' ? 'consul' : 'others']];
+  const [, manyKeys, mostKeys] = floor;
+  const floorKb = manyKeys === undefined || mostKeys === undefined ? undefined : furtherOf(manyKeys, mostKeys);
   targets.push({
     what: `idle, ${most.elections.toLocaleString('en')} elections, ${store}`,
     wanted: `at most ${mostKb} KB for each further one`,
-    measured: `${number(furtherKb)} KB`,
+    measured: besideFloor(furtherKb, floorKb, 'KB'),
     met: furtherKb <= mostKb,
   });
   // The watches of SQLite read the file.
