@@ -50,6 +50,13 @@ const CLOCK_ERROR = 0.02;
 const FIRST_WAIT_MS = 5;
 const LAST_WAIT_MS = 200;
 
+/** What ends the sessions of a store. */
+export interface Binding {
+  readonly bound: 'check' | 'ttl';
+  /** Why the agent of this machine registered no service, if `session` is `auto`. */
+  readonly refusal?: string;
+}
+
 export interface LeasePolicy {
   readonly clock: Clock;
   /** Shown by Consul's own tools. */

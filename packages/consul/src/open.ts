@@ -9,7 +9,7 @@ import { CallTime, isLoopback, type MissingPermission, namingGrant } from '@incu
 import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { mayBeApplied, missingForServices, missingOnKeys, openingFailed, toStoreError } from './errors.ts';
-import { MIN_CHECK_TTL_MS } from './leases.ts';
+import { type Binding, MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
 import { readKeys } from './protocol/kv.ts';
@@ -38,8 +38,7 @@ export async function openConsul(urlOrOptions: string | URL | ConsulOptions): Pr
     const namespace = new Namespace(settings.namespace);
     const missing = (): MissingPermission => missingOnKeys('key:read', [namespace.root], namespace);
     await namingGrant(openPart(findConsul(client, namespace, time)), missing);
-    const bound = await namingGrant(openPart(bindingOf(client, cleaner, settings, time)), () => missingForServices);
-    return new ConsulStore(client, settings, bound);
+    return new ConsulStore(client, settings, await bindingOf(client, cleaner, settings, time));
   } catch (error) {
     // The caller does not wait for the removal of the service and for the connections to close.
     void cleaner.close().then(() => client.close());
@@ -68,18 +67,13 @@ async function findConsul(client: Client, namespace: Namespace, time: CallTime):
   }
 }
 
-async function bindingOf(
-  client: Client,
-  cleaner: ServiceCleaner,
-  { session, endpoint }: ConsulSettings,
-  time: CallTime,
-): Promise<'check' | 'ttl'> {
-  if (session === 'ttl' || (session === 'auto' && !isLoopback(endpoint))) return 'ttl';
+async function bindingOf(client: Client, cleaner: ServiceCleaner, { session, endpoint }: ConsulSettings, time: CallTime): Promise<Binding> {
+  if (session === 'ttl' || (session === 'auto' && !isLoopback(endpoint))) return { bound: 'ttl' };
   try {
-    await tryService(client, cleaner, time);
-    return 'check';
+    await namingGrant(openPart(tryService(client, cleaner, time)), () => missingForServices);
+    return { bound: 'check' };
   } catch (error) {
-    if (session === 'auto' && isIncumbentError(toStoreError(error, 'open'), 'PERMISSION_DENIED', 'UNSUPPORTED')) return 'ttl';
+    if (session === 'auto' && isIncumbentError(error, 'PERMISSION_DENIED', 'UNSUPPORTED')) return { bound: 'ttl', refusal: error.message };
     throw error;
   }
 }

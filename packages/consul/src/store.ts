@@ -8,7 +8,8 @@ import { capabilitiesOf } from './capabilities.ts';
 import type { Client } from './client/client.ts';
 import { StoreCalls } from './client/store-calls.ts';
 import { missingForAgent, missingForSessions, missingOnKeys } from './errors.ts';
-import { Leases } from './leases.ts';
+import { inspect } from './inspection.ts';
+import { type Binding, Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
 import { agentVersion } from './protocol/agent.ts';
@@ -30,11 +31,14 @@ export class ConsulStore implements api.Store {
   readonly #calls: StoreCalls;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
+  readonly #binding: Binding;
   #closing: Promise<void> | undefined;
 
-  constructor(client: Client, settings: ConsulSettings, bound: 'check' | 'ttl') {
+  constructor(client: Client, settings: ConsulSettings, binding: Binding) {
     const { clock, lockDelayMs, minSessionTtlMs, watchWaitMs: waitMs, maxBlockingQueries: maxQueries, access } = settings;
+    const { bound } = binding;
     this.#client = client;
+    this.#binding = binding;
     this.#clock = clock;
     this.#namespace = new Namespace(settings.namespace);
     this.namespace = settings.namespace;
@@ -123,14 +127,14 @@ export class ConsulStore implements api.Store {
   }
 
   /**
-   * The version of the agent, which the token must be allowed to read. Consul does not report a
-   * clock.
+   * The version of the agent, if the token may read it, and what ends the sessions. Consul does not
+   * report a clock.
    */
   async inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
     const call = this.#calls.check(options);
     const missing = (): MissingPermission => missingForAgent;
-    const version = await this.#calls.run({ method: 'inspect', missing }, (time) => agentVersion(this.#client, time.left), call);
-    return { version, warnings: [] };
+    const version = this.#calls.run({ method: 'inspect', missing }, (time) => agentVersion(this.#client, time.left), call);
+    return inspect(version, this.#binding, this.capabilities);
   }
 
   /** Waits at most half a second for the agent to remove the services of ended leases. */

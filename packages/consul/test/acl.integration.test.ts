@@ -168,6 +168,26 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', 
     expect([await resultWith(lacking, 'auto'), await resultWith(lacking, 'check')]).toEqual([auto, check]);
   });
 
+  it('the report names the rule without which sessions are bound to no check, also to a token that may not read the version', async () => {
+    const namespace = uniqueNamespace();
+    const keys = `key_prefix "${namespace}/" { policy = "write" }`;
+    const version = 'agent_prefix "" { policy = "read" }';
+    const reportWith = async (...rules: readonly string[]): Promise<unknown> => {
+      await using store = await openConsul({ endpoint: hostOf(consul), namespace, token: await tokenFor(rules.join(' ')) });
+      return await store.inspect?.(CALL);
+    };
+    // The rule for nodes was needed before leases became services.
+    expect(await reportWith(keys, SESSIONS, 'node_prefix "" { policy = "write" }')).toEqual({
+      facts: [{ what: 'sessions', detail: expect.stringContaining('within twice the ttl') }],
+      warnings: [SERVICE, version].map((rule) => expect.stringContaining(`to grant it: the rule ${rule}`)),
+    });
+    expect(await reportWith(keys, SESSIONS, SERVICE, version)).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+/),
+      facts: [{ what: 'sessions', detail: expect.stringContaining('within the ttl') }],
+      warnings: [],
+    });
+  });
+
   it('a watch whose token was deleted ends with UNAUTHENTICATED', async () => {
     const namespace = uniqueNamespace();
     const token = await tokenFor(`key_prefix "${namespace}/" { policy = "read" }`);

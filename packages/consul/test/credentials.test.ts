@@ -12,7 +12,7 @@ import { ConsulStore } from '../src/store.ts';
 
 it('a printed store shows neither its credentials nor those for the revoker', async () => {
   const settings = readOptions({ endpoint: 'a', token: MARKER, tls: { cert: 'x', key: MARKER } });
-  await using store = new ConsulStore(new Client(settings), settings, 'ttl');
+  await using store = new ConsulStore(new Client(settings), settings, { bound: 'ttl' });
   const lease = '0b1f5d8e-0000-4000-8000-000000000000';
   const texts = [inspect(store), inspect(store, { depth: 10, showHidden: true }), JSON.stringify(store), inspect({ ...store.revocation })];
   expect(showing(texts)).toEqual([]);

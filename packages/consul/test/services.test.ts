@@ -59,15 +59,21 @@ describe('services', () => {
     await expect(openConsul({ endpoint: agent.endpoint, session: 'check' })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
-  it('are not registered with an agent of another machine', async () => {
-    await using agent = await startFakeAgent(servesLeases);
+  it('are not registered with an agent of another machine, nor if the options say so, which needs no warning', async () => {
+    await using agent = await startFakeAgent((request) =>
+      request.path === '/v1/agent/self' ? { body: { Config: { Version: '1.8.7' } } } : servesLeases(request),
+    );
     const [host = '', port = ''] = agent.endpoint.split(':');
     await using store = await openConsul({
       endpoint: 'consul.internal',
       connect: (_, signal) => connectSocket({ host, port: Number(port) }, {}, signal),
     });
-    expect(store.capabilities).toMatchObject({ minTtlMs: 10_000 });
+    await using chosen = await openConsul({ endpoint: agent.endpoint, session: 'ttl' });
+    expect([store, chosen].map(({ capabilities }) => capabilities.minTtlMs)).toEqual([10_000, 10_000]);
     expect(agent.requests.filter(({ path }) => path.startsWith('/v1/agent/'))).toEqual([]);
+    const reports = await Promise.all([store, chosen].map((one) => one.inspect?.(CALL)));
+    const sessions = { what: 'sessions', detail: expect.stringContaining('within twice the ttl') };
+    expect(reports).toEqual([1, 2].map(() => ({ version: '1.8.7', facts: [sessions], warnings: [] })));
   });
 });
 
