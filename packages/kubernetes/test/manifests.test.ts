@@ -9,17 +9,18 @@ import { FakeApiServer } from './fake/api-server.ts';
 import { KEYS } from './harness.ts';
 import { listOf, manifestsOf, rightsIn, roleRights } from './manifests.ts';
 
-const FILE = 'examples/kubernetes/deployment.yaml';
+const DEPLOYMENT = 'examples/kubernetes/deployment.yaml';
+const RBAC = 'examples/kubernetes/rbac.yaml';
 const FLOW_SCHEMA = 'examples/kubernetes/flow-schema.yaml';
 const SIDECAR = 'examples/kubernetes/sidecar.yaml';
 /** For the process to notice the signal, to close what else it has open, and to end. */
 const SPARE_MS = 10_000;
 
-const manifests = manifestsOf(FILE);
+const manifests = [...manifestsOf(RBAC), ...manifestsOf(DEPLOYMENT)];
 
 function only(kind: string): Fields {
   const [found, ...others] = manifests.filter((manifest) => manifest['kind'] === kind);
-  if (found === undefined || others.length > 0) throw new Error(`${FILE} has not exactly one ${kind}`);
+  if (found === undefined || others.length > 0) throw new Error(`${RBAC} and ${DEPLOYMENT} have not exactly one ${kind}`);
   return found;
 }
 
@@ -31,10 +32,11 @@ const template = fields(fields(fields(only('Deployment')['spec'])['template'])['
 const container = fields(listOf(template['containers'])[0]);
 
 it("the example's Role has the rights that the store needs, and no others", () => {
-  expect(roleRights({ file: FILE })).toEqual(roleRights());
+  expect(roleRights({ file: RBAC })).toEqual(roleRights());
 });
 
-it('the pods run as the service account that the Role is bound to', () => {
+it('the pods run as the service account that the Role is bound to, in a file without pods', () => {
+  expect(manifestsOf(RBAC).map(({ kind }) => kind)).toEqual(['ServiceAccount', 'Role', 'RoleBinding']);
   const account = nameOf(only('ServiceAccount'));
   expect(template['serviceAccountName']).toBe(account);
   const binding = only('RoleBinding');
@@ -90,7 +92,7 @@ it('the probes ask a port that the container names, at two paths', () => {
   expect(probed.every(({ port }) => ports.has(port))).toBe(true);
 });
 
-it('a new pod waits in the queue before an old one stops', () => {
+it('a new pod is ready before an old one stops', () => {
   expect(fields(only('Deployment')['spec'])['strategy']).toEqual({ rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
 });
 
