@@ -40,6 +40,24 @@ describe('the first page', () => {
   });
 });
 
+test('the pages of the examples need no other program in a clone than the first page says', () => {
+  const needed = 'npx -y pnpm@12.21.0 ';
+  const commands = filesOf('examples/**/README.md').flatMap((path) => commandsIn(textOf(path)));
+  const isForeign = (command: string): boolean => /^(?:node|pnpm|npx tsc) /.test(command);
+  expect(commandsIn(textOf('README.md'))).toContainEqual(expect.stringContaining(`${needed}quickstart`));
+  expect(commands.filter((command) => command.startsWith(`${needed}exec node `))).not.toEqual([]);
+  expect(commands.filter(isForeign)).toEqual([]);
+});
+
+/** What the blocks and the sentences of a page say to run, without the variables before it. */
+function commandsIn(page: string): readonly string[] {
+  const code = [...page.matchAll(/^ *```(\w*)\n([^]*?)^ *```$|`([^`]+)`/gm)];
+  const lines = code.flatMap(([, language, block = '', sentence = '']) =>
+    language === 'sh' ? block.split(/\n| && /) : [sentence.replaceAll('\n', ' ')],
+  );
+  return lines.map((line) => line.trim().replace(/^(?:\w+=\S+ )+/, ''));
+}
+
 describe.each(adapters)('the page of %s', (folder) => {
   const page = textOf(`${folder}/README.md`);
 
