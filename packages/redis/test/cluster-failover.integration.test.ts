@@ -149,7 +149,8 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a cluster of 
     slot = Number(await six.all[0]?.ctl(['cluster', 'keyslot', `{${namespace}}`]));
   });
 
-  const open = (): Promise<Store> => openRedis({ endpoints: six.all.map(hostOf), namespace });
+  /** Opens a store that knows the addresses of these servers only. */
+  const open = (known = six.all): Promise<Store> => openRedis({ endpoints: known.map(hostOf), namespace });
 
   /** Waits until another server than the old one has the slot. */
   async function replaced(old: RedisServer, withinMs = WITHIN_MS): Promise<void> {
@@ -232,6 +233,23 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a cluster of 
     six.down = undefined;
     await six.settled();
     expect(await published(second)).toBe(true);
+    await second.resign();
+  });
+
+  it('keeps an election going by the address of one server, also while that server is a replica', async () => {
+    const [primary, replica] = await six.holders(slot);
+    await using store = await open([primary]);
+    await using other = await open([replica]);
+    await using a = new Member(store, { memberId: 'a' });
+    await using b = new Member(other, { memberId: 'b' });
+    const [first, next] = await lead(a, b, other);
+    await promote(replica, primary);
+    if (await published(first)) await first.resign();
+    const second = await next;
+    expect(second.term).toBeGreaterThan(first.term);
+    await six.settled();
+    await using late = await open([primary]);
+    expect((await late.read(`elections/${NAME}/leader`, { timeoutMs: 5_000 }))?.key).toBeDefined();
     await second.resign();
   });
 

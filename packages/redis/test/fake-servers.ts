@@ -18,8 +18,8 @@ export type Answer = (request: readonly string[], server: Peer) => string | unde
 
 export const OK = '+OK\r\n';
 
-export function hello({ server = 'redis', version = '7.0.15', role = 'master' } = {}): string {
-  return `%3\r\n${[`server`, server, 'version', version, 'role', role].map(bulk).join('')}`;
+export function hello({ server = 'redis', version = '7.0.15', role = 'master', mode = 'standalone' } = {}): string {
+  return `%4\r\n${[`server`, server, 'version', version, 'role', role, 'mode', mode].map(bulk).join('')}`;
 }
 
 export function bulk(text: string): string {

@@ -37,7 +37,7 @@ const MIN_VERSION = 7;
  * with the error of the check.
  */
 export async function greet(connection: Connection, { credentials, db, expects, check }: Greeting): Promise<void> {
-  const checkHello = expects === 'sentinel' ? checkSentinel : checkServer;
+  const checkHello = expects === 'sentinel' ? checkSentinel : checkMayAcceptWrites;
   try {
     const login = credentials === undefined ? [] : ['AUTH', credentials.username ?? 'default', credentials.password];
     await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent'], checkHello);
@@ -53,18 +53,30 @@ export async function greet(connection: Connection, { credentials, db, expects, 
   }
 }
 
-/** Asks the server whether it still accepts writes. Rejects with an `ExchangeError`. */
+/** Asks the server whether it is still a primary. Rejects with an `ExchangeError`. */
 export async function checkRole(connection: Connection): Promise<void> {
-  await connection.request(['HELLO'], checkServer);
+  await connection.request(['HELLO'], checkPrimary);
+}
+
+/**
+ * A replica of a cluster passes: it answers the greeting's check with `MOVED`, which names the
+ * primary.
+ */
+function checkMayAcceptWrites(hello: Reply): void {
+  checkServer(hello);
+  if (fieldOf(hello, 'mode') !== 'cluster') checkPrimary(hello);
+}
+
+function checkPrimary(hello: Reply): void {
+  if (fieldOf(hello, 'role') === 'replica') throw notConnected('follower', 'the server is a replica, which accepts no writes');
 }
 
 function checkServer(hello: Reply): void {
-  const [server, version, role, mode] = ['server', 'version', 'role', 'mode'].map((name) => fieldOf(hello, name));
+  const [server, version, mode] = ['server', 'version', 'mode'].map((name) => fieldOf(hello, name));
   if (version === undefined) throw notConnected('foreign', 'the server is not Redis or Valkey');
   if (mode === 'sentinel') throw notConnected('foreign', 'it is a Sentinel: name it in redis+sentinel://, or in the option sentinel');
   if (server === 'redis' && Number.parseInt(version, 10) < MIN_VERSION)
     throw notConnected('foreign', `the server is Redis ${version}; version ${MIN_VERSION} or newer is needed`);
-  if (role === 'replica') throw notConnected('follower', 'the server is a replica, which accepts no writes');
 }
 
 function checkSentinel(hello: Reply): void {

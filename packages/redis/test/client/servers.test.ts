@@ -2,7 +2,7 @@ import type { Endpoint } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
 import { listedServers, movedTo, type StartingPoint } from '../../src/client/servers.ts';
-import { FakeServers, type Answer } from '../fake-servers.ts';
+import { FakeServers, hello, type Answer } from '../fake-servers.ts';
 import { CALL, endOf, ping, pongs, TWO } from './calls.ts';
 
 const one = { host: 'one', port: 1 };
@@ -62,6 +62,18 @@ describe('MOVED', () => {
     await servers.clock.advance(1);
     expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
     expect(servers.dialed).toEqual(['one:1', 'far:9', 'far:9']);
+    client.close();
+  });
+
+  it('is followed from a replica of a cluster, which names its primary', async () => {
+    const answerOf = redirecting(() => servers, { 'one:1': '-MOVED 1 two:2\r\n' });
+    const servers: FakeServers = new FakeServers((request, peer) => {
+      if (request[0] === 'HELLO' && servers.dialed.at(-1) === 'one:1') return hello({ role: 'replica', mode: 'cluster' });
+      return answerOf(request, peer);
+    });
+    const client = servers.client({ check: (connection) => connection.request(['CHECK'], () => {}) });
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2']);
     client.close();
   });
 
