@@ -13,8 +13,8 @@ export const MAX_TTL_MS: number = 2 ** 31 - 1;
 const EXPIRY_SLACK_MS = 50;
 
 /**
- * A call that times out on a silent connection makes the next call open another one: it connects,
- * sends the greeting and runs two scripts in memory, which takes a few round trips.
+ * A call that times out on a silent connection makes the next call begin with another server: it
+ * connects, sends the greeting and runs two scripts in memory, which takes a few round trips.
  */
 const RECONNECTS_WITHIN_MS = 10;
 

@@ -64,11 +64,15 @@ export class Reads {
       ErrorType: ExchangeError,
       maxReads: MAX_READS,
       isOfOneRead,
-      send: ({ requests, options, markSent }) =>
-        client.call((connection) => {
-          markSent();
-          return runReads(connection, keyspace, requests);
-        }, options),
+      // The client has left a silent server before a read reports its timeout.
+      send: ({ requests, options, unwanted, markSent }) =>
+        client.call(
+          (connection) => {
+            markSent();
+            return runReads(connection, keyspace, requests);
+          },
+          { ...options, signal: unwanted },
+        ),
     });
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { runReads } from '../src/reads.ts';
 import { RedisStore } from '../src/store.ts';
+import { TWO } from './client/calls.ts';
 import { bulk, FakeServers, list } from './fake-servers.ts';
 import { fields, KEYSPACE } from './watch-scene.ts';
 
@@ -33,4 +34,16 @@ describe('reads that share a request', () => {
     const both = Promise.all(['a', 'b'].map((key) => store.read(key, { timeoutMs: 1_000 })));
     expect(await servers.clock.run(both)).toEqual([undefined, undefined]);
   });
+});
+
+it('a read that has timed out at a silent server makes the next read use another one, also at once', async () => {
+  const servers: FakeServers = new FakeServers(([name], peer) => {
+    if (name !== 'EVALSHA') return undefined;
+    return peer === servers.peers[0] ? '' : list([list([])]);
+  });
+  const client = servers.client({ ...TWO, dialTimeoutMs: 10_000 });
+  await using store = new RedisStore({ client, clock: servers.clock, keyspace: KEYSPACE, access: undefined });
+  const read = (): Promise<unknown> => store.read('a', { timeoutMs: 500 });
+  expect(await servers.clock.run(read().catch(() => read()))).toBeUndefined();
+  expect(servers.dialed).toEqual(['one:1', 'two:2']);
 });

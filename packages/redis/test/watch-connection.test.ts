@@ -30,7 +30,7 @@ describe('a watch whose connection is lost', () => {
     await scene.advance(1_000);
     isSilent = true;
     await scene.advance(4_000);
-    expect(stale).toEqual(['CONNECTION_LOST']);
+    expect(stale).toEqual(['UNREACHABLE']);
   });
 
   it('notices within 40 s that the server sends an answer byte by byte, without an end', async () => {
@@ -44,7 +44,7 @@ describe('a watch whose connection is lost', () => {
       peer.say('a');
       await scene.advance(1_000);
     }
-    expect(stale).toEqual(['CONNECTION_LOST']);
+    expect(stale).toEqual(['UNREACHABLE']);
   });
 
   it('asks the next server for a lease that the former one reported as ended during a read', async () => {

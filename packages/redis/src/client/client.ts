@@ -7,8 +7,8 @@ import type { Clock } from '@incumbent/core';
 import { type Attempt, type AttemptOptions, Calls, type Connect, type Endpoint, endpointName, SharedAllowance } from '@incumbent/network';
 
 import { mildestError } from '../errors.ts';
-import { answerIn, connectionRefused, ExchangeError, isAnswer } from '../protocol/failure.ts';
-import type { ErrorReply, Reply } from '../protocol/resp.ts';
+import { answerIn, connectionRefused, ExchangeError, isAnswer, isSilent, notConnected } from '../protocol/failure.ts';
+import type { Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
 import type { Greeting } from './greeting.ts';
 import { openConnection } from './open-connection.ts';
@@ -52,6 +52,7 @@ export class Client {
   #dialing: Promise<Connection> | undefined;
   /** The server of the last connection. */
   #endpoint: Endpoint | undefined;
+  /** Where the next search for a server begins. */
   #start: StartingPoint | undefined;
 
   constructor(options: ClientOptions) {
@@ -89,15 +90,14 @@ export class Client {
   }
 
   /**
-   * Runs an exchange on this connection only. If the server answers that another one serves the
-   * namespace, the connection takes no more requests; those in flight still get their answers.
-   * Rejects with an `ExchangeError`.
+   * Runs an exchange on this connection only, and leaves the connection if the server answers that
+   * another one serves the namespace. Rejects with an `ExchangeError`.
    */
   async exchangeOn<T>(connection: Connection, exchange: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       return await exchange(connection);
     } catch (error) {
-      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#switchServer(connection, error.failure.answer, error);
+      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#leave(connection, error);
       throw error;
     }
   }
@@ -122,7 +122,7 @@ export class Client {
     } catch (error) {
       const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
       if (isTimeout && connection.lastReceivedMs <= sentAtMs)
-        this.#retire(connection, new ExchangeError({ kind: 'cut' }, 'the connection was given up, because it was silent'));
+        this.#leave(connection, notConnected('silent', 'the connection was given up, because it was silent'));
       throw error;
     } finally {
       removeCaller();
@@ -130,23 +130,30 @@ export class Client {
   }
 
   /**
-   * Several requests may get the same answer. Only the first one moves on to the next server, so
-   * that none is skipped.
+   * The connection takes no more requests, and those in flight still get their answers. The next
+   * request goes to another server. Several requests may end with the same error: only the first
+   * one moves on to the next server, so that none is skipped. Does nothing on a connection that has
+   * ended.
    */
-  #switchServer(connection: Connection, answer: ErrorReply, error: ExchangeError): void {
-    const from = this.#endpoint;
-    if (this.#connection === connection && from !== undefined) {
-      const target = movedTo(answer.text, from);
-      this.#start = target === undefined ? { after: from } : { at: target };
+  #leave(connection: Connection, error: ExchangeError): void {
+    if (!connection.usable) return;
+    if (this.#connection === connection && this.#endpoint !== undefined) {
+      this.#connection = undefined;
+      this.#record(this.#endpoint, error);
     }
-    this.#retire(connection, connectionRefused(answer, error));
-  }
-
-  #retire(connection: Connection, why: ExchangeError): void {
-    if (this.#connection === connection) this.#connection = undefined;
-    connection.retire(why);
+    const answer = answerIn(error);
+    connection.retire(answer === undefined ? error : connectionRefused(answer, error));
     this.#retired.add(connection);
     void connection.ended.then(() => this.#retired.delete(connection));
+  }
+
+  /**
+   * Decides by what happened at a server where the next search begins: at this server if there was
+   * no error, at the server that its answer names, or else after this server.
+   */
+  #record(endpoint: Endpoint, error?: unknown): void {
+    const next = error === undefined ? endpoint : movedTo(answerIn(error)?.text ?? '', endpoint);
+    this.#start = next === undefined ? { after: endpoint } : { at: next };
   }
 
   /** Tries one server after the other until one accepts writes. */
@@ -180,6 +187,8 @@ export class Client {
       } catch (error) {
         this.#closing.signal.throwIfAborted();
         failures.push(error);
+        // Otherwise the next search would wait for this server first.
+        if (isSilent(error)) this.#record(endpoint, error);
         endpoint = movedTo(answerIn(error)?.text ?? '', endpoint);
       }
     }
@@ -191,7 +200,7 @@ export class Client {
     const { watch } = this.#options.servers;
     if (watch === undefined) return;
     const over = new AbortController();
-    watch((why) => this.#retire(connection, why), over.signal);
+    watch((why) => this.#leave(connection, why), over.signal);
     void connection.ended.then((error) => over.abort(error));
   }
 
@@ -203,7 +212,10 @@ export class Client {
     signal.throwIfAborted();
     this.#connection = connection;
     this.#endpoint = endpoint;
-    this.#start = { at: endpoint };
+    this.#record(endpoint);
+    void connection.ended.then((error) => {
+      if (this.#connection === connection && isSilent(error)) this.#record(endpoint, error);
+    });
     this.#leaveIfReplaced(connection);
     return connection;
   }

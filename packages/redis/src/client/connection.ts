@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '@incumbent/core';
 import { AnswersTooLarge, freeChunk, GRACE_MS, MAX_MESSAGE_MS, pace, type SharedAllowance } from '@incumbent/network';
 
-import { answeredWith, ExchangeError } from '../protocol/failure.ts';
+import { answeredWith, ExchangeError, notConnected } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
 import { Reader, type Message } from '../protocol/reader.ts';
 import { encodeRequest, ErrorReply, isList, type Reply } from '../protocol/resp.ts';
@@ -189,7 +189,7 @@ export class Connection {
       const leftMs = Math.max(oldest.sentAtMs, this.#lastReceivedMs) + SILENCE_MS - this.#clock.monotonic();
       if (leftMs > 0) this.#watchSilence(leftMs);
       else if (!isLastCheck) this.#watchSilence(GRACE_MS, true);
-      else this.#end(cut(`the server has sent nothing for ${SILENCE_MS} ms`));
+      else this.#end(notConnected('silent', `the server has sent nothing for ${SILENCE_MS} ms`));
     });
   }
 

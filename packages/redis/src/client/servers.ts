@@ -4,7 +4,10 @@ import { type Endpoint, endpointName, startingAt } from '@incumbent/network';
 
 import type { ExchangeError } from '../protocol/failure.ts';
 
-/** Where to begin: at a server that has served or was named, or after a server that refused. */
+/**
+ * Where to begin: at a server that has served or was named, or after a server that has refused a
+ * request or was silent.
+ */
 export type StartingPoint = { readonly at: Endpoint } | { readonly after: Endpoint };
 
 /** Names the servers to dial. */
@@ -25,8 +28,8 @@ export interface Servers {
 }
 
 /**
- * A fixed list, in turn. Begins with the server that served last, or with the next one after that
- * server refused a request. The starting point need not be in the list.
+ * A fixed list, in turn. Begins at the starting point, or with the server after it. The starting
+ * point need not be in the list.
  */
 export function listedServers(endpoints: readonly Endpoint[]): Servers {
   return {

@@ -43,3 +43,10 @@ export function answerIn(error: unknown): ErrorReply | undefined {
   const { failure } = error;
   return failure.kind === 'answer' || failure.kind === 'notConnected' ? failure.answer : undefined;
 }
+
+/** Whether the server did not answer in time, or the connection ended for that reason. */
+export function isSilent(error: unknown): boolean {
+  if (!(error instanceof ExchangeError)) return false;
+  const { failure, cause } = error;
+  return (failure.kind === 'notConnected' && failure.why === 'silent') || isSilent(cause);
+}

@@ -68,6 +68,52 @@ describe('dialling', () => {
   });
 });
 
+describe('a server that does not answer', () => {
+  /** The first connection answers HELLO, or not even that, and then nothing. */
+  function silentServers(isSilentAtOnce = false): FakeServers {
+    const servers: FakeServers = new FakeServers((request, peer) => {
+      if (servers.peers.indexOf(peer) > 0) return pongs(request, peer);
+      return request[0] === 'HELLO' && !isSilentAtOnce ? undefined : '';
+    });
+    return servers;
+  }
+
+  it('is dialled last after a call has timed out', async () => {
+    const servers = silentServers();
+    const client = servers.client({ ...TWO, dialTimeoutMs: 10_000 });
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('TIMEOUT unknown');
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2']);
+    // The connection that was left ends later, and the client stays where it is.
+    await servers.clock.advance(10_000);
+    servers.peer.cut();
+    await servers.clock.advance(0);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2', 'two:2']);
+    client.close();
+  });
+
+  it('is dialled last after its silence has ended the connection', async () => {
+    const servers = silentServers();
+    const client = servers.client({ ...TWO, dialTimeoutMs: 10_000 });
+    expect(await endOf(servers, client.call(ping, { timeoutMs: 60_000 }))).toBe('CONNECTION_LOST unknown');
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2']);
+    client.close();
+  });
+
+  it.each([1_000, 10_000])('to the greeting within %i ms is dialled last the next time', async (dialTimeoutMs) => {
+    const servers = silentServers(true);
+    const client = servers.client({ ...TWO, dialTimeoutMs });
+    servers.refused.add('two:2');
+    expect(await endOf(servers, client.call(ping, { timeoutMs: 60_000 }))).toBe('UNREACHABLE notSent');
+    servers.refused.clear();
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'two:2', 'two:2']);
+    client.close();
+  });
+});
+
 describe('a client that closes while it connects', () => {
   it('ends an attempt to connect', async () => {
     const servers = new FakeServers(pongs);
