@@ -14,7 +14,7 @@ const EXPIRY_SLACK_MS = 50;
 
 /**
  * A call that times out on a silent connection makes the next call begin with another server: it
- * connects, sends the greeting and runs two scripts in memory, which takes a few round trips.
+ * connects, sends the greeting and checks the server, which takes a few round trips.
  */
 const RECONNECTS_WITHIN_MS = 10;
 

@@ -7,7 +7,7 @@ import { requireStore, startRedis, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import { openRedis } from '../src/index.ts';
-import { at, failureOf, put } from './opening.ts';
+import { at, failureOf, follow, put } from './opening.ts';
 
 const servers = [
   { what: 'a redis', version: 'default', isThere: await requireStore({ store: 'redis', own: true }) },
@@ -26,6 +26,19 @@ for (const { what, version, isThere } of servers) {
       await using store = await openRedis({ endpoints: [...at(refusing), ...at(other)], namespace: 'ns' });
       await put(store, 'a');
       expect(await other.ctl(['exists', '{ns}/a'])).toBe('1\n');
+    });
+
+    it('is left by a store that only watches', async () => {
+      await using primary = await startRedis({ version });
+      await using other = await startRedis({ version });
+      await using elsewhere = await openRedis({ endpoints: at(other), namespace: 'ns' });
+      await put(elsewhere, 'a');
+      await using store = await openRedis({ endpoints: [...at(primary), ...at(other)], namespace: 'ns' });
+      const { seen, stop } = follow((options) => store.watch('a', options));
+      await until(() => seen.length === 1, { what: 'the watch has its first state' });
+      await primary.ctl(['config', 'set', 'min-replicas-to-write', '1']);
+      await until(() => seen.at(-1)?.key === 'a', { what: 'the watch shows the state of the other server' });
+      await stop();
     });
 
     it('and is the only server gets few requests, and is used again when it has replicas', async () => {

@@ -106,6 +106,39 @@ describe('a watch whose server no longer serves it', () => {
     expect([values(states), stale.length]).toEqual([['one', undefined], 1]);
   });
 
+  it.each([
+    '-NOREPLICAS Not enough good replicas to write.\r\n',
+    '-MISCONF Errors writing to the AOF file\r\n',
+    '-READONLY You can not write against a read only replica.\r\n',
+    '-CLUSTERDOWN The cluster is down\r\n',
+    '-MOVED 1 two:2\r\n',
+  ])('leaves a server that refuses writes, without a call: %s', async (refusal) => {
+    let refuses = false;
+    using scene: WatchScene = new WatchScene(
+      ([name = '']) => (refuses && /^(?:DEL|EVALSHA)$/.test(name) && scene.servers.dialed.at(-1) === 'one:1' ? refusal : undefined),
+      TWO,
+    );
+    const { states, stale } = await scene.watch(new KeyWatchState('a'));
+    refuses = true;
+    await scene.advance(5_000);
+    expect([scene.servers.dialed, stale, states.length]).toEqual([['one:1', 'two:2'], ['UNAVAILABLE'], 2]);
+  });
+
+  it.each(['BUSY', 'OOM'])('keeps a healthy server that answers %s, and asks it once in 2 s', async (code) => {
+    using scene = new WatchScene(([name]) => (name === 'DEL' ? `-${code} words\r\n` : undefined), TWO);
+    const { stale } = await scene.watch(new KeyWatchState('a'));
+    const before = scene.servers.peer.requests.length;
+    await scene.advance(20_000);
+    expect([scene.servers.dialed, stale, scene.servers.peer.requests.length - before]).toEqual([['one:1'], [], 10]);
+  });
+
+  it('ends with PERMISSION_DENIED if the heartbeat finds that the user may no longer write', async () => {
+    using scene = new WatchScene(([name]) => (name === 'DEL' ? "-NOPERM no permissions to run the 'del' command\r\n" : undefined));
+    const { ended } = await scene.watch(new KeyWatchState('a'));
+    await scene.advance(5_000);
+    expect(await ended).toMatchObject({ code: 'PERMISSION_DENIED', details: { grant: 'ACL SETUSER default +del' } });
+  });
+
   it.each(['READONLY You can not write against a read only replica.', 'NOREPLICAS Not enough good replicas to write.'])(
     'goes to the next server when the subscription is answered with %s',
     async (refusal) => {

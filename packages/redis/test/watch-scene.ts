@@ -82,6 +82,7 @@ export class WatchScene {
   #answer([name, digest]: readonly string[]): string | undefined {
     if (name === 'SUBSCRIBE') return subscribed;
     if (name === 'CLIENT') return OK;
+    if (name === 'DEL') return ':0\r\n';
     if (name !== 'EVALSHA') return undefined;
     if (digest === secretScript.digest) {
       this.secretReads += 1;

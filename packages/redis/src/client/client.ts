@@ -97,9 +97,27 @@ export class Client {
     try {
       return await exchange(connection);
     } catch (error) {
-      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#leave(connection, error);
+      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.leave(connection, error);
       throw error;
     }
+  }
+
+  /**
+   * The connection takes no more requests, and those in flight still get their answers. The next
+   * request goes to another server. Several requests may end with the same error: only the first
+   * one moves on to the next server, so that none is skipped. Does nothing on a connection that has
+   * ended.
+   */
+  leave(connection: Connection, error: ExchangeError): void {
+    if (!connection.usable) return;
+    if (this.#connection === connection && this.#endpoint !== undefined) {
+      this.#connection = undefined;
+      this.#record(this.#endpoint, error);
+    }
+    const answer = answerIn(error);
+    connection.retire(answer === undefined ? error : connectionRefused(answer, error));
+    this.#retired.add(connection);
+    void connection.ended.then(() => this.#retired.delete(connection));
   }
 
   /** Ends the calls in flight and the connections, at once. Idempotent. */
@@ -122,29 +140,11 @@ export class Client {
     } catch (error) {
       const isTimeout = error instanceof ExchangeError && error.failure.kind === 'timeout';
       if (isTimeout && connection.lastReceivedMs <= sentAtMs)
-        this.#leave(connection, notConnected('silent', 'the connection was given up, because it was silent'));
+        this.leave(connection, notConnected('silent', 'the connection was given up, because it was silent'));
       throw error;
     } finally {
       removeCaller();
     }
-  }
-
-  /**
-   * The connection takes no more requests, and those in flight still get their answers. The next
-   * request goes to another server. Several requests may end with the same error: only the first
-   * one moves on to the next server, so that none is skipped. Does nothing on a connection that has
-   * ended.
-   */
-  #leave(connection: Connection, error: ExchangeError): void {
-    if (!connection.usable) return;
-    if (this.#connection === connection && this.#endpoint !== undefined) {
-      this.#connection = undefined;
-      this.#record(this.#endpoint, error);
-    }
-    const answer = answerIn(error);
-    connection.retire(answer === undefined ? error : connectionRefused(answer, error));
-    this.#retired.add(connection);
-    void connection.ended.then(() => this.#retired.delete(connection));
   }
 
   /**
@@ -200,7 +200,7 @@ export class Client {
     const { watch } = this.#options.servers;
     if (watch === undefined) return;
     const over = new AbortController();
-    watch((why) => this.#leave(connection, why), over.signal);
+    watch((why) => this.leave(connection, why), over.signal);
     void connection.ended.then((error) => over.abort(error));
   }
 

@@ -3,6 +3,7 @@
  * server.
  */
 
+import type { Keyspace } from '../namespace.ts';
 import { connectionRefused, ExchangeError, notConnected } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
 import { ErrorReply, isList, type Reply } from '../protocol/resp.ts';
@@ -51,6 +52,15 @@ export async function greet(connection: Connection, { credentials, db, expects, 
   } catch (error) {
     throw asNotConnected(error);
   }
+}
+
+/**
+ * Sends a write that changes nothing: it deletes a key that nobody makes. Rejects with the answer
+ * of a server that refuses writes, such as a primary that lacks replicas, or whose disk fails. Its
+ * role does not show this.
+ */
+export async function checkWrites(connection: Connection, { keyPrefix }: Keyspace): Promise<void> {
+  await connection.request(['DEL', keyPrefix], () => {});
 }
 
 /** Asks the server whether it is still a primary. Rejects with an `ExchangeError`. */

@@ -25,7 +25,7 @@ import {
 
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connection.ts';
-import { checkRole } from '../client/greeting.ts';
+import { checkRole, checkWrites } from '../client/greeting.ts';
 import { toStoreError, withAclGrant } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
 import type { Keyspace } from '../namespace.ts';
@@ -43,8 +43,9 @@ import { LeaseExpiries } from './lease-expiries.ts';
 import { isCurrent, ScriptEchoes } from './script-echoes.ts';
 
 /**
- * How often the server is asked, while there are watches, whether it answers and still accepts
- * writes.
+ * How often the server is asked, while there are watches, whether it is still the server to use: by
+ * turns for its role, and by a write that changes nothing. A primary may refuse writes, and a
+ * replica may be configured to accept them.
  */
 const HEARTBEAT_MS = 2_000;
 
@@ -53,6 +54,9 @@ const HEARTBEAT_MS = 2_000;
  * a failover causes no read of every store.
  */
 const CONFIRM_HEARTBEATS = 15;
+
+/** The server runs a long script, its memory is full, or a slot moves: it was not replaced. */
+const HARMLESS = ['BUSY', 'OOM', 'TRYAGAIN'] as const;
 
 /** The length of a new secret that scripts sign with. */
 const SECRET_BYTES = 24;
@@ -221,8 +225,9 @@ export class WatchHub implements WatchSource {
       if (this.#watches.size === 0) return;
       if (this.#hasRejected) void this.#checkRejected(connection);
       if (beats % CONFIRM_HEARTBEATS === 0) this.#confirmKeys(connection);
-      checkRole(connection).catch((error: unknown) => {
-        if (error instanceof ExchangeError) connection.end(error);
+      const checked = beats % 2 === 0 ? checkWrites(connection, this.#keyspace) : checkRole(connection);
+      checked.catch((error: unknown) => {
+        if (error instanceof ExchangeError && !isAnswer(error, ...HARMLESS)) this.#client.leave(connection, error);
       });
     };
     cancel = this.clock.schedule(HEARTBEAT_MS, beat);
