@@ -4,7 +4,7 @@
  * other error is `unknown`.
  */
 
-import type { StoreError } from '@incumbent/core/adapter';
+import { StoreError } from '@incumbent/core/adapter';
 import {
   judgeCommon,
   judgeNotConnected,
@@ -38,8 +38,8 @@ export function missingCommands(commands: readonly string[], keyspace: Keyspace)
 }
 
 /** The error of a request that Redis's access list denied, with the grant. Others are unchanged. */
-export function withAclGrant(error: StoreError, keyspace: Keyspace): unknown {
-  if (!error.message.includes('NOPERM')) return error;
+export function withAclGrant(error: unknown, keyspace: Keyspace): unknown {
+  if (!(error instanceof StoreError) || !error.message.includes('NOPERM')) return error;
   const [, command] = /'([\w|-]+)' command/.exec(error.message) ?? [];
   if (command !== undefined) return withGrant(error, () => missingCommands([command], keyspace));
   const kind = /channel/.test(error.message) ? '&' : '~';

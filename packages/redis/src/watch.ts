@@ -20,6 +20,8 @@ export interface WatchSource {
   remove(watch: RegisteredWatch): void;
   /** Rejects if the connection is lost, or if the server refuses the read. */
   read(query: ReadQuery): Promise<readonly StoredEntry[]>;
+  /** The error with what the user lacks, if the server denied permission. */
+  nameGrant(error: unknown): unknown;
   /** The watch depends on the leases of these entries, and on no others. */
   trackLeases(watch: RegisteredWatch, entries: Iterable<StoredEntry>): void;
 }
@@ -94,7 +96,7 @@ class Watch<T> implements RegisteredWatch, ReadableWatch<readonly StoredEntry[]>
   }
 
   fail(error: unknown): void {
-    this.#controller.fail(error);
+    this.#controller.fail(this.#source.nameGrant(error));
   }
 
   toStoreError(error: unknown): StoreError {

@@ -196,12 +196,12 @@ describe('a watch whose server no longer serves it', () => {
   it('ends with PERMISSION_DENIED if the user loses the permission later', async () => {
     let isForbidden = false;
     using scene = new WatchScene(([name]) =>
-      isForbidden && name === 'EVALSHA' ? "-NOPERM no permissions to run 'evalsha'\r\n" : undefined,
+      isForbidden && name === 'EVALSHA' ? "-NOPERM no permissions to run the 'evalsha' command\r\n" : undefined,
     );
     scene.entries = [fields('a', 'one', '2', 'l1')];
     const { ended } = await scene.watch(new KeyWatchState('a'));
     isForbidden = true;
     await scene.advance(2_000);
-    expect(await ended).toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(await ended).toMatchObject({ code: 'PERMISSION_DENIED', details: { grant: 'ACL SETUSER default +evalsha' } });
   });
 });

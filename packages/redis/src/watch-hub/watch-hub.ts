@@ -117,6 +117,10 @@ export class WatchHub implements WatchSource {
     return entries;
   }
 
+  nameGrant(error: unknown): unknown {
+    return withAclGrant(error, this.#keyspace);
+  }
+
   /** A push message of the server: one that answers no request. */
   onPush(reply: Reply): void {
     const [kind, second, message] = isList(reply) ? reply : [];
@@ -174,7 +178,7 @@ export class WatchHub implements WatchSource {
   #onDisconnected(error: unknown): void {
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
-      if (endsWatch(reason)) watch.fail(withAclGrant(reason, this.#keyspace));
+      if (endsWatch(reason)) watch.fail(reason);
       else watch.onDisconnected(reason);
     }
   }
