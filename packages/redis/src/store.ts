@@ -61,7 +61,7 @@ export class RedisStore implements api.Store {
 
   async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     const renewal = await renewLease(this.#calls, lease, options);
-    this.#hub.onRenewed(lease, renewal.ttlMs);
+    this.#hub.onRenewed(lease, renewal);
     return renewal;
   }
 

@@ -7,7 +7,7 @@
  * have asked.
  */
 
-import type { Cancel, Clock, LeaseId } from '@incumbent/core';
+import type { Cancel, Clock, LeaseId, Renewal } from '@incumbent/core';
 import { fraction, systemRandom } from '@incumbent/core/adapter';
 
 import type { StoredEntry } from '../protocol/entries.ts';
@@ -73,10 +73,13 @@ export class LeaseExpiries {
     else this.#leasesOf.set(listener, (now.size === 1 && this.#tracked.get(first)?.only) || now);
   }
 
-  /** This store has renewed the lease, which lives for at least `ttlMs` from now. */
-  onRenewed(lease: LeaseId, ttlMs: number): void {
+  /**
+   * This store has renewed the lease. The lease may end when its ttl is over, counted from the
+   * sending of the renewal: the answer may have taken long.
+   */
+  onRenewed(lease: LeaseId, { ttlMs, validFrom }: Renewal): void {
     const tracked = this.#tracked.get(lease);
-    if (tracked !== undefined) tracked.dueAtMs = Math.max(tracked.dueAtMs, this.#clock.monotonic() + ttlMs);
+    if (tracked !== undefined) tracked.dueAtMs = Math.max(tracked.dueAtMs, validFrom.monotonicMs + ttlMs);
   }
 
   /**

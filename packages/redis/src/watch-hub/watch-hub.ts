@@ -12,7 +12,7 @@
 
 import { randomBytes } from 'node:crypto';
 
-import type { Clock, LeaseId } from '@incumbent/core';
+import type { Clock, LeaseId, Renewal } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
 import {
   endsWatch,
@@ -106,8 +106,8 @@ export class WatchHub implements WatchSource {
   }
 
   /** This store has renewed the lease. */
-  onRenewed(lease: LeaseId, ttlMs: number): void {
-    this.#expiries.onRenewed(lease, ttlMs);
+  onRenewed(lease: LeaseId, renewal: Renewal): void {
+    this.#expiries.onRenewed(lease, renewal);
   }
 
   async read(query: ReadQuery): Promise<readonly StoredEntry[]> {
