@@ -47,6 +47,18 @@ export function withAclGrant(error: unknown, keyspace: Keyspace): unknown {
 }
 
 /**
+ * The error of a Sentinel that denied what the store asks. `user` is the user of the Sentinels, who
+ * may differ from the user of the servers. Each Sentinel has an access list of its own.
+ */
+export function sentinelDenied(message: string, user: string, cause: unknown): unknown {
+  const error = new StoreError('PERMISSION_DENIED', 'refused', `redis: ${message}: permit it to the user "${user}" of each Sentinel`, {
+    cause,
+  });
+  const right = '+hello +sentinel|get-master-addr-by-name';
+  return withGrant(error, () => ({ right, keys: [], grant: `ACL SETUSER ${user} ${right}` }));
+}
+
+/**
  * Names only the rules that are missing: Redis refuses a statement that adds a pattern to a user
  * who may access every key.
  */

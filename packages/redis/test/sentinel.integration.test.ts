@@ -212,4 +212,16 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('Sentinels wit
     });
     expect(String(error)).not.toContain('secret');
   });
+
+  it('that deny their user permission name the grant for that user', async () => {
+    const permit = (rule: string): Promise<unknown> =>
+      Promise.all(group.sentinels.map((sentinel) => sentinel.ctl(['acl', 'setuser', sentinelAuth.user, rule])));
+    await permit('-sentinel|get-master-addr-by-name');
+    try {
+      const error: unknown = await openRedis(optionsOf()).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'PERMISSION_DENIED', details: { grant: expect.stringMatching(/^ACL SETUSER finder /) } });
+    } finally {
+      await permit('+sentinel|get-master-addr-by-name');
+    }
+  });
 });

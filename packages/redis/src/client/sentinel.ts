@@ -4,8 +4,8 @@ import type { Clock } from '@incumbent/core';
 import { sleep } from '@incumbent/core/adapter';
 import { Attempt, type Connect, type Endpoint, endpointName, startingAt } from '@incumbent/network';
 
-import { mildestError } from '../errors.ts';
-import { ExchangeError, notConnected } from '../protocol/failure.ts';
+import { mildestError, sentinelDenied } from '../errors.ts';
+import { answerIn, ExchangeError, notConnected } from '../protocol/failure.ts';
 import { bytesOf, listOf, textOf } from '../protocol/replies.ts';
 import type { Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
@@ -132,7 +132,7 @@ async function ask(sentinel: Endpoint, options: SentinelQuestion, signal: AbortS
   } catch (error) {
     connection?.end(finished());
     signal.throwIfAborted();
-    throw sentinelFailed(sentinel, error, timeoutMs);
+    throw sentinelFailed(sentinel, error, options);
   } finally {
     attempt.end();
   }
@@ -154,11 +154,12 @@ function addressIn(reply: Reply, master: string): Endpoint {
 }
 
 /** Says that the failure is one of a Sentinel, and names the options that belong to it. */
-function sentinelFailed(sentinel: Endpoint, error: unknown, timeoutMs: number): unknown {
+function sentinelFailed(sentinel: Endpoint, error: unknown, { credentials, timeoutMs }: SentinelQuestion): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { failure, message, cause } = error;
   const name = endpointName(sentinel);
   const what = message.startsWith(name) ? message : `${name}: ${message}`;
+  if (answerIn(error)?.code === 'NOPERM') return sentinelDenied(`Sentinel ${what}`, credentials?.username ?? 'default', error);
   switch (failure.kind) {
     case 'timeout':
       return notConnected('silent', `Sentinel ${name}: no answer within ${timeoutMs} ms`);

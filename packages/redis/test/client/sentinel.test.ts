@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 
 import type { Client } from '../../src/client/client.ts';
 import { sentinelServers } from '../../src/client/sentinel.ts';
-import { toStoreError } from '../../src/errors.ts';
+import { toStoreError, withAclGrant } from '../../src/errors.ts';
 import { bulk, FakeServers, hello, list, type Peer } from '../fake-servers.ts';
+import { KEYSPACE } from '../watch-scene.ts';
 import { endOf, ping } from './calls.ts';
 
 const CALL = { timeoutMs: 10_000 };
@@ -30,7 +31,12 @@ function startWorld({ answers, roles }: World): { readonly servers: FakeServers;
     if (name === 'SLOW') return undefined;
     return name === 'SENTINEL' ? (answers[dialed] ?? naming('primary')) : '+PONG\r\n';
   });
-  const sentinels = { endpoints: SENTINELS, master: 'mymaster', credentials: undefined, connect: servers.connect };
+  const sentinels = {
+    endpoints: SENTINELS,
+    master: 'mymaster',
+    credentials: { username: 'finder', password: 'p' },
+    connect: servers.connect,
+  };
   const client = servers.client({
     servers: sentinelServers({ ...sentinels, clock: servers.clock, timeoutMs: 500 }),
   });
@@ -104,6 +110,18 @@ describe('a client with Sentinels', () => {
     expect(await endOf(servers, client.call(ping, CALL))).toBe(end);
     expect(await messageOf(servers, client.call(ping, CALL))).toMatch(message);
     expect(servers.dialed.filter((name) => !name.startsWith('s:'))).toEqual([]);
+    client.close();
+  });
+
+  it.each(['', 'hello '])('names the grant for the user of the Sentinels if all Sentinels deny permission to %j', async (to) => {
+    const answers = Object.fromEntries([1, 2, 3].map((n) => [`${to}s:${n}`, "-NOPERM no permissions to run the 'x' command\r\n"]));
+    const { servers, client } = startWorld({ answers, roles: {} });
+    const failed = client.call(ping, CALL).catch((error: unknown) => withAclGrant(toStoreError(error, 'call'), KEYSPACE));
+    expect(await servers.clock.run(failed)).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      outcome: 'refused',
+      details: { keys: [], grant: 'ACL SETUSER finder +hello +sentinel|get-master-addr-by-name' },
+    });
     client.close();
   });
 
