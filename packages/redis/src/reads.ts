@@ -18,9 +18,9 @@ import { runScript } from './scripts/script.ts';
  * The most reads of one request: the server runs one script at a time, so every script must be
  * short.
  */
-const MAX_READS = 64;
+export const MAX_READS = 64;
 
-/** The entries of each query, in order. Rejects with an `ExchangeError`, or with `TOO_LARGE`. */
+/** The entries of each query, in order: at most `MAX_READS` queries. Rejects with an `ExchangeError`, or with `TOO_LARGE`. */
 export async function runReads(
   connection: Connection,
   keyspace: Keyspace,

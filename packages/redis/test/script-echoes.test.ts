@@ -4,9 +4,13 @@
 
 import { expect, it } from 'vitest';
 
+import { readScript } from '../src/scripts/reads.ts';
 import { KeyWatchState, ListWatchState } from '../src/watch-state.ts';
 import { bulk, list } from './fake-servers.ts';
 import { changed, fields, published, values, WatchScene } from './watch-scene.ts';
+
+/** The words of EVALSHA before the first read, and the words of each read. */
+const [BEFORE_READS, WORDS_OF_READ] = [5, 5];
 
 it('a change by hand that looks like the echo of a script is shown within 30 s', async () => {
   using scene = new WatchScene();
@@ -33,6 +37,25 @@ it('confirming all echoes of 30 s costs one read, and shows nothing if the keys 
   await scene.advance(31_000);
   expect(states).toHaveLength(2);
   expect(scene.servers.peer.requests.slice(before).filter(([name]) => name === 'EVALSHA')).toHaveLength(1);
+});
+
+it('confirming the echoes of many keys takes several requests, each of at most 64 reads', async () => {
+  const reads: number[] = [];
+  let isConfirming = false;
+  using scene = new WatchScene((request) => {
+    if (!isConfirming || request[1] !== readScript.digest) return undefined;
+    const count = (request.length - BEFORE_READS) / WORDS_OF_READ;
+    reads.push(count);
+    return list(Array.from({ length: count }, () => list([])));
+  });
+  const { states } = await scene.watch(new ListWatchState('q'));
+  const keys = Array.from({ length: 150 }, (_, index) => `q/${index}`);
+  await scene.receive(published(...keys.flatMap((key) => ['d', key])), changed(...keys));
+  isConfirming = true;
+  await scene.advance(31_000);
+  expect(reads).toEqual([64, 64, 22]);
+  // All keys are as published.
+  expect(states).toHaveLength(2);
 });
 
 it('an echo of a key without a watch is not confirmed', async () => {

@@ -35,7 +35,7 @@ import { ExchangeError, isAnswer } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
 import { isList, type Reply } from '../protocol/resp.ts';
 import { verifierFrom, type MessageVerifier } from '../protocol/signature.ts';
-import { runReads } from '../reads.ts';
+import { MAX_READS, runReads } from '../reads.ts';
 import { runScript } from '../scripts/script.ts';
 import { secretScript } from '../scripts/secret.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
@@ -50,8 +50,8 @@ import { isCurrent, ScriptEchoes } from './script-echoes.ts';
 const HEARTBEAT_MS = 2_000;
 
 /**
- * The hub confirms echoes once in this many heartbeats, in one request. It does so rarely, so that
- * a failover causes no read of every store.
+ * The hub confirms echoes once in this many heartbeats, of all keys together. It does so rarely, so
+ * that a failover causes no read of every store.
  */
 const CONFIRM_HEARTBEATS = 15;
 
@@ -244,14 +244,16 @@ export class WatchHub implements WatchSource {
     else this.#invalidateAll();
   }
 
-  async #confirmEchoes(connection: Connection, changes: readonly Change[]): Promise<void> {
-    if (changes.length === 0) return;
-    try {
+  async #confirmEchoes(connection: Connection, all: readonly Change[]): Promise<void> {
+    for (let from = 0; from < all.length; from += MAX_READS) {
+      const changes = all.slice(from, from + MAX_READS);
       const queries = changes.map(({ key }) => ({ key }));
-      const results = await this.#client.exchangeOn(connection, (used) => runReads(used, this.#keyspace, queries));
-      for (const [index, change] of changes.entries()) if (!isCurrent(change, results[index]?.[0])) this.#invalidate(change.key);
-    } catch {
-      for (const { key } of changes) this.#invalidate(key);
+      try {
+        const results = await this.#client.exchangeOn(connection, (used) => runReads(used, this.#keyspace, queries));
+        for (const [index, change] of changes.entries()) if (!isCurrent(change, results[index]?.[0])) this.#invalidate(change.key);
+      } catch {
+        for (const { key } of changes) this.#invalidate(key);
+      }
     }
   }
 
