@@ -18,7 +18,7 @@ import {
 } from '@incumbent/network';
 
 import type { Keyspace } from './namespace.ts';
-import { ExchangeError } from './protocol/failure.ts';
+import { ExchangeError, HELLO_REFUSED } from './protocol/failure.ts';
 import type { ErrorReply } from './protocol/resp.ts';
 
 const verdictOn = verdictsOf(ExchangeError, judge);
@@ -88,11 +88,9 @@ function judgeGreeting({ code, text }: ErrorReply): Verdict {
   if (/^ERR AUTH\b/.test(text)) return ['UNAUTHENTICATED', 'refused'];
   if (/max number of clients/.test(text)) return ['UNAVAILABLE', 'notSent'];
   // Versions before 6 do not have HELLO, and a server's configuration may rename it.
-  if (code === 'NOPROTO' || /unknown command/i.test(text)) return ['UNSUPPORTED', 'refused'];
+  if (code === 'NOPROTO' || text === HELLO_REFUSED || /unknown command/i.test(text)) return ['UNSUPPORTED', 'refused'];
   // Protected mode: the server accepts connections from its own machine only.
   if (code === 'DENIED') return ['PERMISSION_DENIED', 'refused'];
-  // SELECT named a database that does not exist.
-  if (code === 'ERR') return ['UNSUPPORTED', 'refused'];
   return judgeAnswer(code, text);
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Keyspace } from '../namespace.ts';
-import { connectionRefused, ExchangeError, notConnected } from '../protocol/failure.ts';
+import { connectionRefused, ExchangeError, HELLO_REFUSED, isAnswer, notConnected } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
 import { ErrorReply, isList, type Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
@@ -46,11 +46,19 @@ export async function greet(connection: Connection, { credentials, db, expects, 
     throw helloFailed(error);
   }
   try {
-    if (db !== 0) await connection.request(['SELECT', String(db)], () => undefined);
+    if (db !== 0) await selectDatabase(connection, db);
     await check?.(connection);
     connection.onGreeted();
   } catch (error) {
     throw asNotConnected(error);
+  }
+}
+
+async function selectDatabase(connection: Connection, db: number): Promise<void> {
+  try {
+    await connection.request(['SELECT', String(db)], () => {});
+  } catch (error) {
+    throw isAnswer(error, 'ERR') ? notConnected('foreign', error.message, error) : error;
   }
 }
 
@@ -153,7 +161,7 @@ const KNOWN_REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/^CLUSTERDOWN\b/, 'CLUSTERDOWN the cluster is incomplete'],
   [/^TRYAGAIN\b/, 'TRYAGAIN the server asks to try again'],
   [/^READONLY\b/, 'READONLY the server accepts no writes'],
-  [/^ERR\b/, 'ERR the server refused the command HELLO'],
+  [/^ERR\b/, HELLO_REFUSED],
 ];
 
 /**

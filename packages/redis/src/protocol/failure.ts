@@ -24,6 +24,9 @@ export function notConnected(why: NotConnectedReason, message: string, cause?: u
   return new ExchangeError({ kind: 'notConnected', why }, message, cause);
 }
 
+/** Replaces the text of a refusal of HELLO that has no text of its own. */
+export const HELLO_REFUSED = 'ERR the server refused the command HELLO';
+
 /** The server's answer is the reason why there is no connection to it. */
 export function connectionRefused(answer: ErrorReply, cause: ExchangeError): ExchangeError {
   return new ExchangeError({ kind: 'notConnected', why: 'refused', answer }, cause.message, cause);

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 
+import { isRetryable } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
 import { toStoreError } from '../../src/errors.ts';
@@ -85,6 +86,23 @@ describe('the greeting', () => {
   it('is refused if the database does not exist', async () => {
     const { servers, client } = serving(([name]) => (name === 'SELECT' ? '-ERR DB index is out of range\r\n' : undefined), { db: 99 });
     expect(await endOf(servers, client.call(ping, CALL))).toBe('UNSUPPORTED refused');
+    client.close();
+  });
+
+  it('may succeed later if the check fails with an error that nobody foresaw', async () => {
+    let isFirst = true;
+    const { servers, client } = serving(
+      ([name]) => {
+        if (name !== 'CHECK') return name === 'PING' ? '+PONG\r\n' : undefined;
+        const answer = isFirst ? '-ERR an internal error\r\n' : OK;
+        isFirst = false;
+        return answer;
+      },
+      { check: (connection) => connection.request(['CHECK'], () => {}) },
+    );
+    const failed = client.call(ping, CALL).catch((error: unknown) => toStoreError(error, 'open'));
+    expect(await servers.clock.run(failed)).toSatisfy(isRetryable);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
     client.close();
   });
 
