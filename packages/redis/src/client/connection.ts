@@ -15,6 +15,12 @@ import { encodeRequest, ErrorReply, isList, type Reply } from '../protocol/resp.
  */
 const SILENCE_MS = 2_000;
 
+/**
+ * If a request has waited this long and only messages that answer no request have arrived, requests
+ * do not reach the server, although its messages arrive.
+ */
+const UNANSWERED_MS = 5_000;
+
 interface Pending {
   readonly sentAtMs: number;
   /** Reads the answer, which may be an error. */
@@ -44,6 +50,8 @@ export class Connection {
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
   #lastReceivedMs: number;
+  /** When an answer, or another piece of a message that may be one, last arrived. */
+  #lastAnsweredMs: number;
   /** When the first bytes of the message that is arriving came; undefined between messages. */
   #messageSinceMs: number | undefined;
   #cancelWatchdog: Cancel | undefined;
@@ -60,7 +68,7 @@ export class Connection {
     this.#clock = clock;
     this.#onPush = onPush;
     this.#reader = new Reader((message) => this.#onMessage(message), answers);
-    this.#lastReceivedMs = clock.monotonic();
+    this.#lastReceivedMs = this.#lastAnsweredMs = clock.monotonic();
     stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('error', (error: Error) => this.#end(cut(`the connection broke: ${error.message}`, error)));
     stream.on('close', () => this.#end(cut('the server ended the connection')));
@@ -150,8 +158,12 @@ export class Connection {
   #onData(chunk: Uint8Array): void {
     if (this.#error !== undefined) return;
     const now = this.#clock.monotonic();
+    const isNew = this.#messageSinceMs === undefined;
     this.#messageSinceMs ??= now;
-    if (now - this.#messageSinceMs <= MAX_MESSAGE_MS) this.#lastReceivedMs = now;
+    if (now - this.#messageSinceMs <= MAX_MESSAGE_MS) {
+      this.#lastReceivedMs = now;
+      if (!isNew) this.#lastAnsweredMs = now;
+    }
     pace(this.#stream, chunk);
     try {
       this.#reader.push(chunk);
@@ -174,6 +186,7 @@ export class Connection {
     this.#messageSinceMs = undefined;
     this.#lastReceivedMs = this.#clock.monotonic();
     if (isPush && !isSubscription(reply)) return this.#onPush(reply);
+    this.#lastAnsweredMs = this.#lastReceivedMs;
     const pending = this.#pending.shift();
     if (pending !== undefined) return pending.onAnswer(reply);
     // A server with too many clients says so before any request.
@@ -186,10 +199,15 @@ export class Connection {
       this.#cancelWatchdog = undefined;
       const [oldest] = this.#pending;
       if (oldest === undefined || this.#error !== undefined) return;
-      const leftMs = Math.max(oldest.sentAtMs, this.#lastReceivedMs) + SILENCE_MS - this.#clock.monotonic();
+      const silentAtMs = Math.max(oldest.sentAtMs, this.#lastReceivedMs) + SILENCE_MS;
+      // A retired connection takes no more requests, and ends with its calls.
+      const answeredMs = this.#retiredFor === undefined ? this.#lastAnsweredMs : Infinity;
+      const unansweredAtMs = Math.max(oldest.sentAtMs, answeredMs) + UNANSWERED_MS;
+      const leftMs = Math.min(silentAtMs, unansweredAtMs) - this.#clock.monotonic();
       if (leftMs > 0) this.#watchSilence(leftMs);
       else if (!isLastCheck) this.#watchSilence(GRACE_MS, true);
-      else this.#end(notConnected('silent', `the server has sent nothing for ${SILENCE_MS} ms`));
+      else if (silentAtMs < unansweredAtMs) this.#end(notConnected('silent', `the server has sent nothing for ${SILENCE_MS} ms`));
+      else this.#end(notConnected('silent', `the server has answered nothing for ${UNANSWERED_MS} ms`));
     });
   }
 

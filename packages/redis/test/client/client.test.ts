@@ -4,7 +4,7 @@ import type { Connection } from '../../src/client/connection.ts';
 import { runScript, script } from '../../src/scripts/script.ts';
 import { hello, push } from '../fake-servers.ts';
 import { KEYSPACE } from '../watch-scene.ts';
-import { CALL, endOf, ping, serving, start, TWO } from './calls.ts';
+import { CALL, endOf, ping, pongs, serving, start, TWO } from './calls.ts';
 
 describe('a call', () => {
   it('gets the answer to its own request, whatever is pushed between', async () => {
@@ -73,6 +73,21 @@ describe('a call', () => {
     const { servers, client } = serving(([name]) => (name === 'PING' ? undefined : hello()));
     expect(await endOf(servers, client.call(ping, { timeoutMs: 60_000 }))).toBe('CONNECTION_LOST unknown');
     expect(servers.clock.monotonic()).toBe(2_050);
+    client.close();
+  });
+
+  it('moves to another connection if messages of the server arrive for 5 s, and no answer', async () => {
+    const { servers, client } = serving((request, peer) => {
+      if (peer !== servers.peers[0]) return pongs(request, peer);
+      return request[0] === 'HELLO' ? undefined : '';
+    });
+    for (let seconds = 0; seconds < 10; seconds += 1) {
+      start(client);
+      await servers.clock.advance(100);
+      servers.peers[0]?.say(push('message', 'c', 'news'));
+      await servers.clock.advance(900);
+    }
+    expect([servers.peers.length, servers.peers[0]?.left]).toEqual([2, true]);
     client.close();
   });
 
