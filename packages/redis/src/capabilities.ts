@@ -14,7 +14,8 @@ const EXPIRY_SLACK_MS = 50;
 
 /**
  * A call that times out on a silent connection makes the next call begin with another server: it
- * connects, sends the greeting and checks the server, which takes a few round trips.
+ * connects, sends the greeting and checks the server, which takes a few round trips. If that server
+ * does not answer either, the call waits for the time limit of a connection first.
  */
 const RECONNECTS_WITHIN_MS = 10;
 

@@ -91,12 +91,19 @@ function judgeGreeting({ code, text }: ErrorReply): Verdict {
   if (code === 'NOPROTO' || text === HELLO_REFUSED || /unknown command/i.test(text)) return ['UNSUPPORTED', 'refused'];
   // Protected mode: the server accepts connections from its own machine only.
   if (code === 'DENIED') return ['PERMISSION_DENIED', 'refused'];
-  return judgeAnswer(code, text);
+  // The check's script itself failed, as it would every time.
+  if (code === 'ERR' && isOfScript(text)) return ['UNSUPPORTED', 'refused'];
+  return code === 'ERR' ? ['STORE_FAILED', 'notSent'] : judgeAnswer(code, text);
+}
+
+/** Whether a command within a script raised the error. */
+function isOfScript(text: string): boolean {
+  return /\bscript: [0-9a-f]{40}\b/.test(text);
 }
 
 function judgeAnswer(code: string, text: string): Verdict {
   // A command within a script raised the error, so the script may have changed something before.
-  if (/\bscript: [0-9a-f]{40}\b/.test(text)) return [code === 'NOPERM' ? 'PERMISSION_DENIED' : 'STORE_FAILED', 'unknown'];
+  if (isOfScript(text)) return [code === 'NOPERM' ? 'PERMISSION_DENIED' : 'STORE_FAILED', 'unknown'];
   switch (code) {
     case 'NOAUTH':
     case 'WRONGPASS':

@@ -60,8 +60,9 @@ export class RedisStore implements api.Store {
   }
 
   async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
+    const sentMs = this.#clock.monotonic();
     const renewal = await renewLease(this.#calls, lease, options);
-    this.#hub.onRenewed(lease, renewal);
+    this.#hub.onRenewed(lease, sentMs + renewal.ttlMs);
     return renewal;
   }
 

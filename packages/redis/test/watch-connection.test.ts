@@ -124,7 +124,7 @@ describe('a watch whose server no longer serves it', () => {
     expect([scene.servers.dialed, stale, states.length]).toEqual([['one:1', 'two:2'], ['UNAVAILABLE'], 2]);
   });
 
-  it.each(['BUSY', 'OOM'])('keeps a healthy server that answers %s, and asks it once in 2 s', async (code) => {
+  it.each(['BUSY', 'OOM', 'ASK'])('keeps a healthy server that answers %s, and asks it once in 2 s', async (code) => {
     using scene = new WatchScene(([name]) => (name === 'DEL' ? `-${code} words\r\n` : undefined), TWO);
     const { stale } = await scene.watch(new KeyWatchState('a'));
     const before = scene.servers.peer.requests.length;

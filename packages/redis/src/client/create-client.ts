@@ -7,6 +7,7 @@ import { StoreError } from '@incumbent/core/adapter';
 import { dialTimeoutMs, withGrant } from '@incumbent/network';
 
 import { missingCommands } from '../errors.ts';
+import { remainingTimes } from '../leases.ts';
 import { keyspaceOf, type Keyspace } from '../namespace.ts';
 import type { RedisSettings } from '../options.ts';
 import { bytesOf, listOf, textOf } from '../protocol/replies.ts';
@@ -15,7 +16,6 @@ import { permissionsScript } from '../scripts/permissions.ts';
 import { runScript } from '../scripts/script.ts';
 import { Client } from './client.ts';
 import type { Connection } from './connection.ts';
-import { checkWrites } from './greeting.ts';
 import { sentinelServers } from './sentinel.ts';
 import { listedServers } from './servers.ts';
 
@@ -50,7 +50,9 @@ async function checkServer(connection: Connection, keyspace: Keyspace): Promise<
     throw withGrant(new StoreError('PERMISSION_DENIED', 'refused', message), () => missingCommands(missing, keyspace));
   }
   checkEviction(memory);
-  await checkWrites(connection, keyspace);
+  // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its
+  // role does not show this.
+  await remainingTimes(connection, keyspace, []);
 }
 
 /** A server that evicts keys when its memory is full would also evict leases and terms. */

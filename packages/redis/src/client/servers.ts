@@ -15,8 +15,8 @@ export interface Servers {
   /**
    * Yields the servers to dial, in order. The client calls this whenever it has no connection,
    * dials one server after the other, and stops at the first one that accepts it. The client skips
-   * a server that was yielded already. `start` is undefined until a server has accepted the client.
-   * May throw an `ExchangeError` when there are no more servers, or the signal's reason.
+   * a server that was yielded already. `start` is undefined until a server has accepted the client
+   * or was silent. May throw an `ExchangeError` when there are no more servers, or the signal's reason.
    */
   find(start: StartingPoint | undefined, signal: AbortSignal): AsyncIterable<Endpoint>;
   /**
@@ -40,6 +40,7 @@ export function listedServers(endpoints: readonly Endpoint[]): Servers {
       if (start !== undefined && 'at' in start) yield start.at;
       // Comes back to the server itself last: it may accept requests again.
       yield* startingAt(endpoints, next);
+      if (start !== undefined && 'after' in start && index === -1) yield start.after;
     },
   };
 }

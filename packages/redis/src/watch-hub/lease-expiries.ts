@@ -7,7 +7,7 @@
  * have asked.
  */
 
-import type { Cancel, Clock, LeaseId, Renewal } from '@incumbent/core';
+import type { Cancel, Clock, LeaseId } from '@incumbent/core';
 import { fraction, systemRandom } from '@incumbent/core/adapter';
 
 import type { StoredEntry } from '../protocol/entries.ts';
@@ -74,12 +74,12 @@ export class LeaseExpiries {
   }
 
   /**
-   * This store has renewed the lease. The lease may end when its ttl is over, counted from the
-   * sending of the renewal: the answer may have taken long.
+   * This store has renewed the lease, which may end at this time: its ttl after the sending of the
+   * renewal, whose answer may have taken long.
    */
-  onRenewed(lease: LeaseId, { ttlMs, validFrom }: Renewal): void {
+  onRenewed(lease: LeaseId, endsByMs: number): void {
     const tracked = this.#tracked.get(lease);
-    if (tracked !== undefined) tracked.dueAtMs = Math.max(tracked.dueAtMs, validFrom.monotonicMs + ttlMs);
+    if (tracked !== undefined) tracked.dueAtMs = Math.max(tracked.dueAtMs, endsByMs);
   }
 
   /**

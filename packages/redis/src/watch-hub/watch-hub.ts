@@ -12,7 +12,7 @@
 
 import { randomBytes } from 'node:crypto';
 
-import type { Clock, LeaseId, Renewal } from '@incumbent/core';
+import type { Clock, LeaseId } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
 import {
   endsWatch,
@@ -55,8 +55,8 @@ const HEARTBEAT_MS = 2_000;
  */
 const CONFIRM_HEARTBEATS = 15;
 
-/** The server runs a long script, its memory is full, or a slot moves: it was not replaced. */
-const HARMLESS = ['BUSY', 'OOM', 'TRYAGAIN'] as const;
+/** The server runs a long script, its memory is full, or its slot moves: it was not replaced. */
+const HARMLESS = ['BUSY', 'OOM', 'ASK'] as const;
 
 /** The length of a new secret that scripts sign with. */
 const SECRET_BYTES = 24;
@@ -105,9 +105,9 @@ export class WatchHub implements WatchSource {
     this.#expiries.track(watch, entries);
   }
 
-  /** This store has renewed the lease. */
-  onRenewed(lease: LeaseId, renewal: Renewal): void {
-    this.#expiries.onRenewed(lease, renewal);
+  /** This store has renewed the lease, which may end at this time. */
+  onRenewed(lease: LeaseId, endsByMs: number): void {
+    this.#expiries.onRenewed(lease, endsByMs);
   }
 
   async read(query: ReadQuery): Promise<readonly StoredEntry[]> {

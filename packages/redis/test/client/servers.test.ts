@@ -20,7 +20,7 @@ describe('the servers of a list', () => {
     ['the second one served last', { at: named(2) }, [2, 3, 1, 2]],
     ['the last one refused a request', { after: named(3) }, [1, 2, 3]],
     ['a server that is not in the list was named', { at: named(9) }, [9, 1, 2, 3]],
-    ['a server that is not in the list refused', { after: named(9) }, [1, 2, 3]],
+    ['a server that is not in the list refused', { after: named(9) }, [1, 2, 3, 9]],
   ])('are dialled in this order if %s', async (_, start, order) => {
     expect(await orderOf(start)).toEqual(order);
   });
@@ -62,6 +62,24 @@ describe('MOVED', () => {
     await servers.clock.advance(1);
     expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
     expect(servers.dialed).toEqual(['one:1', 'far:9', 'far:9']);
+    client.close();
+  });
+
+  it('leads to a server that is used again after a silence, although the listed server is gone', async () => {
+    let isSilent = false;
+    const servers: FakeServers = new FakeServers((request, peer) => {
+      if (isSilent) return '';
+      if (request[0] !== 'CHECK') return pongs(request, peer);
+      return servers.dialed.at(-1) === 'one:1' ? '-MOVED 1 far:9\r\n' : '+OK\r\n';
+    });
+    const client = servers.client({ check: (connection) => connection.request(['CHECK'], () => {}) });
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    servers.refused.add('one:1');
+    isSilent = true;
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('TIMEOUT unknown');
+    isSilent = false;
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toEqual(['one:1', 'far:9', 'one:1', 'far:9']);
     client.close();
   });
 
