@@ -197,7 +197,7 @@ await describeOnServer('a schema of version 1', { store: 'postgres', start: () =
       await createOld(client);
       await expect(openPostgres(`${url}&migrate=false`)).rejects.toMatchObject({
         code: 'UNSUPPORTED',
-        message: expect.stringMatching(/is of version 1, and this package needs version 4.*incumbent postgres schema/),
+        message: expect.stringMatching(/is of version 1, and this package needs version 5.*incumbent postgres schema/),
       });
       await client.query('CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA incumbent TO reader');
       await expect(openPostgres(url.replace('//test@', '//reader@'))).rejects.toMatchObject({

@@ -43,9 +43,11 @@ CREATE OR REPLACE FUNCTION @schema.timeline() RETURNS text LANGUAGE sql VOLATILE
   SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)
 $$;
 
--- For every call: a standby answers with an error, no lock is waited for longer than the call may
--- take, and a commit is on disk, and on the synchronous standbys, before it is acknowledged. If the
--- wait for a standby is cancelled, the server sends a warning, which must not be turned off.
+-- For every call, before the first lock: a standby answers with an error, no lock is waited for
+-- longer than the call may take, and a commit is on disk, and on the synchronous standbys, before it
+-- is acknowledged. If the wait for a standby is cancelled, the server sends a warning, which must not
+-- be turned off. A function that calls this one has no variable of a table's row type: the server
+-- locks the table when it compiles the function, which is before the call.
 CREATE OR REPLACE FUNCTION @schema.begin_call(p_timeout_ms integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF pg_is_in_recovery() THEN
@@ -90,7 +92,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema.lock_namespace(p_namespace text, p_timeout_ms integer, p_system bigint DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  v_space @schema.namespaces;
+  v_space record;
   v_now timestamptz;
   v_timeline text;
 BEGIN
@@ -121,11 +123,9 @@ END $$;
 -- Returns the namespace for a call that only reads. Locks it only if a lease must end first.
 CREATE OR REPLACE FUNCTION @schema.look_at(p_namespace text, p_timeout_ms integer) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  v_space @schema.namespaces;
+  v_space record;
 BEGIN
-  IF pg_is_in_recovery() THEN
-    RAISE EXCEPTION 'the server is a standby, which accepts no writes' USING ERRCODE = '${RAISED.standby}';
-  END IF;
+  PERFORM @schema.begin_call(p_timeout_ms);
   SELECT * INTO v_space FROM @schema.namespaces WHERE name = p_namespace;
   IF FOUND AND v_space.timeline = @schema.timeline() AND (v_space.next_end > clock_timestamp()) IS NOT FALSE THEN
     RETURN v_space.id;
@@ -168,7 +168,7 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema.renew_lease(p_namespace text, p_timeout_ms integer, p_lease text)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  v_space @schema.namespaces;
+  v_space record;
   v_ttl_ms bigint;
 BEGIN
   PERFORM @schema.begin_call(p_timeout_ms);

@@ -6,7 +6,7 @@ import { FUNCTIONS } from './functions.ts';
 import { TABLES } from './tables.ts';
 
 /** Rises with every change of the tables or functions. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /**
  * The statements that create the schema, or bring an older version of it up to date. Running them
