@@ -6,7 +6,7 @@ import { describeOnServer } from '@incumbent/test-support/server-suite';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../src/index.ts';
+import { openPostgres, schemaSql } from '../src/index.ts';
 
 /** Somebody with psql. */
 class Session extends Client {
@@ -30,12 +30,12 @@ class Session extends Client {
   }
 }
 
-await describeOnServer('a locked table', { store: 'postgres', start: () => startPostgres() }, (server) => {
+await describeOnServer('locks of tables', { store: 'postgres', start: () => startPostgres() }, (server) => {
   const open = (schema: string): Promise<Store> =>
     openPostgres(`${server().url}?schema=${schema}&namespace=${uniqueNamespace()}&connectTimeoutMs=30000`);
 
-  describe.each(['namespaces', 'keys'])('%s', (table) => {
-    it('leaves no server process behind after reads that timed out', async () => {
+  describe.each(['namespaces', 'keys'])('of all of %s', (table) => {
+    it('leave no server process behind after reads that timed out', async () => {
       const schema = `locked_${table}`;
       await using store = await open(schema);
       await using holder = await Session.connect(server().url);
@@ -46,6 +46,50 @@ await describeOnServer('a locked table', { store: 'postgres', start: () => start
       await until(async () => (await admin.waiting(schema)) === 0, { what: 'no process to wait for the lock' });
       await holder.query('ROLLBACK');
       expect(await store.read('a', { timeoutMs: 10_000 })).toBeUndefined();
+    });
+  });
+
+  describe('of transactions that read and write, and stay open', () => {
+    const CALL = { timeoutMs: 10_000 };
+
+    /** A store, somebody with psql, and two transactions: one that reads, and one that writes. */
+    async function scene(schema: string) {
+      const store = await open(schema);
+      const sessions = await Promise.all([1, 2, 3].map(() => Session.connect(server().url)));
+      const [admin, reader, writer] = sessions;
+      if (admin === undefined || reader === undefined || writer === undefined) throw new Error('three sessions are needed');
+      await reader.query(`BEGIN; SELECT FROM ${schema}.namespaces, ${schema}.leases, ${schema}.keys`);
+      await writer.query(`BEGIN; LOCK TABLE ${schema}.namespaces, ${schema}.leases, ${schema}.keys IN ROW EXCLUSIVE MODE`);
+      // A statement that waits for one of them fails the test.
+      await admin.query("SET statement_timeout = '10s'");
+      return {
+        store,
+        admin,
+        [Symbol.asyncDispose]: async () => {
+          await Promise.all(sessions.map((session) => session.end()));
+          await store.close();
+        },
+      };
+    }
+
+    it('do not delay the printed statement, which delays no call', async () => {
+      await using opened = await scene('printed');
+      const printing = opened.admin.query(schemaSql('printed'));
+      await opened.store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array() }], CALL);
+      expect(await opened.store.read('a', CALL)).toMatchObject({ key: 'a' });
+      await printing;
+    });
+
+    it('do not delay a newer process that brings the schema up to date', async () => {
+      await using opened = await scene('upgraded');
+      const { store, admin } = opened;
+      await admin.query(`CREATE OR REPLACE FUNCTION upgraded.version() RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '3'::text $$`);
+      const opening = open('upgraded');
+      await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array() }], CALL);
+      await using newer = await opening;
+      const { rows } = await admin.query<{ version: string }>('SELECT upgraded.version()');
+      expect(Number(rows[0]?.version)).toBeGreaterThan(3);
+      expect(newer.name).toBe(store.name);
     });
   });
 });

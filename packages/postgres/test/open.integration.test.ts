@@ -49,7 +49,7 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
     });
   });
 
-  it('as a role with the least rights works after the printed statements, which may run twice', async () => {
+  it('as a role with the least rights works after the printed statement, which may run twice', async () => {
     const schema = 'prepared';
     await asSuperuser(server(), 'CREATE ROLE least LOGIN', schemaSql(schema), schemaSql(schema));
     const options = optionsOf(server(), { credentials: { username: 'least' }, schema });
@@ -66,6 +66,15 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
       if (entries.length === 0) break;
       await store.revokeLease(lease.id, CALL);
     }
+  });
+
+  it('takes a schema of which a part was dropped, after the printed statement', async () => {
+    const schema = 'damaged';
+    await asSuperuser(server(), schemaSql(schema), `DROP TABLE ${schema}.keys`, `DROP FUNCTION ${schema}.count_change CASCADE`);
+    await asSuperuser(server(), schemaSql(schema));
+    await using store = await openPostgres(optionsOf(server(), { schema }));
+    expect(await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array() }], CALL)).toMatchObject({ swapped: true });
+    expect(await store.read('a', CALL)).toMatchObject({ key: 'a' });
   });
 
   it('shows its namespace, by which metrics tell two stores of one database apart', async () => {
@@ -90,12 +99,13 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
     expect(await store.inspect?.(CALL)).toMatchObject({ warnings: expect.any(Array) });
   });
 
-  it('of a schema of a newer version is refused', async () => {
+  it('of a schema of a newer version is refused, also after the statement of an older package', async () => {
     const schema = 'newer';
     await asSuperuser(
       server(),
       schemaSql(schema),
       `CREATE OR REPLACE FUNCTION ${schema}.version() RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '99'::text $$`,
+      schemaSql(schema),
     );
     await expect(openPostgres(optionsOf(server(), { schema }))).rejects.toMatchObject({
       code: 'UNSUPPORTED',

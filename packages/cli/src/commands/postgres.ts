@@ -35,7 +35,8 @@ export function addPostgres({ root, context, end }: CommandParent): void {
 
 const POSTGRES_HELP = `
 A store creates its schema when it opens, if its role may do so. Otherwise run these statements as
-a role that may. Running them again changes nothing.`;
+a role that may. Running them again changes nothing, also while elections are under way. A schema of
+a newer version stays as it is.`;
 
 function parseWhat(text: string): string {
   if (text === 'schema') return text;

@@ -1,4 +1,4 @@
-/** The schema as one script, and its version. */
+/** The schema as one statement, and its version. */
 
 import { invalidSecret } from '@incumbent/core/adapter';
 
@@ -8,33 +8,38 @@ import { TABLES } from './tables.ts';
 /** Rises with every change of the tables or functions. */
 export const SCHEMA_VERSION = 5;
 
+/** How long the printed statement waits for a lock, and may delay calls meanwhile, in ms. */
+const PRINTED_LOCK_TIMEOUT_MS = 2_000;
+
 /**
- * The statements that create the schema, or bring an older version of it up to date. Running them
- * again changes nothing. They run in one transaction, and wait for another process that runs them.
- * Default schema: `incumbent`. Throws `INVALID_OPTION` for a name that the store does not take.
+ * The statement that creates the schema, or brings an older version of it up to date. Running it
+ * again changes nothing, and a newer schema stays as it is. It waits for another process that runs
+ * it, and for at most 2 s for each lock. Default schema: `incumbent`. Throws `INVALID_OPTION` for a
+ * name that the store does not take.
  */
 export function schemaSql(name?: string): string {
-  const schema = checkSchema(name);
-  return `BEGIN;
-SELECT ${lockOf(schema)};
-${createSql(schema)}
-COMMIT;
-`;
+  // Also in a schema of this version, of which somebody may have dropped a part.
+  return `${createSql(checkSchema(name), PRINTED_LOCK_TIMEOUT_MS, SCHEMA_VERSION + 1)};\n`;
+}
+
+/** The same for a store that opens: does nothing if the schema has this version. */
+export function migrationSql(schema: string, lockTimeoutMs: number): string {
+  return createSql(schema, lockTimeoutMs, SCHEMA_VERSION);
 }
 
 /**
- * The same as one statement, which does nothing if the schema exists. The server releases the lock
- * at the end of the statement, without a further message of the client, so that processes that wait
- * for the lock follow each other at once.
+ * Leaves a schema of the version `keeps`, or of a newer one, as it is. It is one statement: the
+ * server releases the lock at its end, without a further message of the client, so that processes
+ * that wait for the lock follow each other at once.
  */
-export function migrationSql(schema: string, lockTimeoutMs: number): string {
+function createSql(schema: string, lockTimeoutMs: number, keeps: number): string {
   return `DO $incumbent_migration$ BEGIN
 PERFORM set_config('lock_timeout', '${lockTimeoutMs}', true);
 PERFORM ${lockOf(schema)};
 IF to_regprocedure('${quoted(schema)}.version()') IS NOT NULL THEN
-  IF ${quoted(schema)}.version()::integer >= ${SCHEMA_VERSION} THEN RETURN; END IF;
+  IF ${quoted(schema)}.version()::integer >= ${keeps} THEN RETURN; END IF;
 END IF;
-EXECUTE $incumbent_schema$${createSql(schema)}$incumbent_schema$;
+EXECUTE $incumbent_schema$${forSchema(schema, `${TABLES}${FUNCTIONS}${VERSION}`)}$incumbent_schema$;
 END $incumbent_migration$`;
 }
 
@@ -43,9 +48,8 @@ function lockOf(schema: string): string {
   return `pg_advisory_xact_lock(hashtextextended('incumbent schema ${schema}', 0))`;
 }
 
-/** The statements without the transaction around them. */
-function createSql(schema: string): string {
-  return `${TABLES}${FUNCTIONS}${VERSION}`.replaceAll('@schema', quoted(schema)).replaceAll('@name', schema);
+function forSchema(schema: string, sql: string): string {
+  return sql.replaceAll('@schema', quoted(schema)).replaceAll('@name', schema);
 }
 
 const VERSION = `

@@ -56,7 +56,6 @@ CREATE TABLE IF NOT EXISTS @schema.keys (
   lease text,
   PRIMARY KEY (namespace, key)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
-CREATE INDEX IF NOT EXISTS keys_by_lease ON @schema.keys (namespace, lease) WHERE lease IS NOT NULL;
 
 -- Called for every change of a key. Returns the revision, which all changes of one transaction
 -- share: the first of them counts up, and so locks the namespace. A setting, which ends with the
@@ -111,9 +110,6 @@ BEGIN
   NEW.created := CASE WHEN TG_OP = 'INSERT' THEN NEW.revision ELSE OLD.created END;
   RETURN NEW;
 END $$;
-DROP TRIGGER IF EXISTS count_change ON @schema.keys;
-CREATE TRIGGER count_change BEFORE INSERT OR UPDATE OR DELETE ON @schema.keys
-  FOR EACH ROW EXECUTE FUNCTION @schema.count_change();
 
 -- Runs once at the end of a transaction that has changed keys of the namespace.
 CREATE OR REPLACE FUNCTION @schema.announce() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -128,9 +124,6 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-DROP TRIGGER IF EXISTS announce ON @schema.namespaces;
-CREATE CONSTRAINT TRIGGER announce AFTER UPDATE OF revision ON @schema.namespaces DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW EXECUTE FUNCTION @schema.announce();
 
 -- The lock comes first, because an operator's DELETE has not locked the namespace: the deletion of
 -- the keys then sees a key that a claim has bound to the lease meanwhile, and later claims wait.
@@ -140,7 +133,26 @@ BEGIN
   DELETE FROM @schema.keys WHERE namespace = OLD.namespace AND lease = OLD.id;
   RETURN NULL;
 END $$;
-DROP TRIGGER IF EXISTS end_lease ON @schema.leases;
-CREATE TRIGGER end_lease AFTER DELETE ON @schema.leases
-  FOR EACH ROW EXECUTE FUNCTION @schema.end_lease();
+
+-- Creates only what is missing, because creating an index or a trigger waits for every transaction
+-- that writes to the table, and dropping a trigger also for those that only read it. Everybody else
+-- would wait behind. An index or a trigger that changes in a later version therefore gets a new name.
+DO $missing$
+BEGIN
+  IF to_regclass('@schema.keys_by_lease') IS NULL THEN
+    CREATE INDEX keys_by_lease ON @schema.keys (namespace, lease) WHERE lease IS NOT NULL;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = '@schema.keys'::regclass AND tgname = 'count_change') THEN
+    CREATE TRIGGER count_change BEFORE INSERT OR UPDATE OR DELETE ON @schema.keys
+      FOR EACH ROW EXECUTE FUNCTION @schema.count_change();
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = '@schema.namespaces'::regclass AND tgname = 'announce') THEN
+    CREATE CONSTRAINT TRIGGER announce AFTER UPDATE OF revision ON @schema.namespaces DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION @schema.announce();
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = '@schema.leases'::regclass AND tgname = 'end_lease') THEN
+    CREATE TRIGGER end_lease AFTER DELETE ON @schema.leases
+      FOR EACH ROW EXECUTE FUNCTION @schema.end_lease();
+  END IF;
+END $missing$;
 `;
