@@ -14,7 +14,7 @@ import { judgeCommon, judgeNotConnected, mildestOf, storeErrorOf, type Verdict, 
 
 import { ExchangeError, type ServerAnswer } from './client/failure.ts';
 import { RAISED } from './schema/functions.ts';
-import { grantSql } from './schema/schema.ts';
+import { connectGrantSql, GRANTED, grantSql } from './schema/schema.ts';
 
 const verdictOn = verdictsOf(ExchangeError, judge);
 
@@ -26,12 +26,24 @@ export function toStoreError(error: unknown, method: string): StoreError {
   return storeErrorOf(error, `postgres ${method}`, method === 'open' ? verdictOn : verdictOnceOpen);
 }
 
+/** Who was refused, and where. */
+interface Grantee {
+  readonly schema: string;
+  readonly source: { readonly username: string; readonly database: string };
+}
+
 /** Names what a role lacks, in a `PERMISSION_DENIED`. Other errors are unchanged. */
-export function withTableGrant(error: StoreError, schema: string, username: string): unknown {
+export function withMissingGrant(error: StoreError, { schema, source: { username, database } }: Grantee): unknown {
+  const { cause } = error;
+  if (!(cause instanceof ExchangeError && cause.failure.kind === 'notConnected'))
+    return withGrant(error, () => ({ right: GRANTED, keys: [`schema ${schema}`], grant: grantSql(schema, username) }));
+  // A pool that has given no connection does not say who connects. The server may also have
+  // refused the first statement after the login: its message names the function.
+  if (username === '' || cause.cause instanceof ExchangeError) return error;
   return withGrant(error, () => ({
-    right: 'USAGE, SELECT, INSERT, UPDATE, DELETE',
-    keys: [`schema ${schema}`],
-    grant: grantSql(schema, username),
+    right: 'CONNECT',
+    keys: [`database ${database}`],
+    grant: connectGrantSql(database, username),
   }));
 }
 

@@ -35,7 +35,8 @@ const DENIED = '42501';
  * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections,
  *   or the pool has given no connection.
  * - `UNAUTHENTICATED`: the user, the password or a certificate is wrong.
- * - `PERMISSION_DENIED`: the role may not use the schema, or may not create it.
+ * - `PERMISSION_DENIED`: the role may not connect to the database, or may not use or create the
+ *   schema.
  * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false
  *   and the schema is missing or old.
  *

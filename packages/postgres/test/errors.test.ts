@@ -4,7 +4,7 @@ import type { NotConnectedReason } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
 import { cut, ExchangeError, malformed, notConnected } from '../src/client/failure.ts';
-import { mildestError, toStoreError, withTableGrant } from '../src/errors.ts';
+import { mildestError, toStoreError, withMissingGrant } from '../src/errors.ts';
 
 const answered = (state: string): ExchangeError => new ExchangeError({ kind: 'answer', answer: { state, text: `no (${state})` } }, 'no');
 const refused = (state: string): ExchangeError =>
@@ -115,11 +115,29 @@ describe('a call under way', () => {
   });
 });
 
-it('a missing right names the statement that grants it', () => {
-  const error = withTableGrant(toStoreError(answered('42501'), 'read'), 'locks', 'my "app"');
-  expect(error).toMatchObject({
-    code: 'PERMISSION_DENIED',
-    details: { grant: expect.stringContaining('GRANT USAGE ON SCHEMA "locks" TO "my ""app"""; GRANT SELECT') },
+describe('a missing right names the statement that grants it', () => {
+  const place = { schema: 'locks', source: { username: 'my "app"', database: 'shop' } };
+
+  it('on the schema', () => {
+    expect(withMissingGrant(toStoreError(answered('42501'), 'read'), place)).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { grant: expect.stringMatching(/^GRANT USAGE ON SCHEMA "locks" TO "my ""app"""; GRANT SELECT.*; GRANT EXECUTE/) },
+    });
+  });
+
+  it('on the database', () => {
+    const error = toStoreError(refused('42501'), 'open');
+    expect(withMissingGrant(error, place)).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { right: 'CONNECT', grant: 'GRANT CONNECT ON DATABASE "shop" TO "my ""app"""' },
+    });
+    expect(withMissingGrant(error, { ...place, source: { username: '', database: '' } })).toBe(error);
+  });
+
+  it('unless the server has refused a function of its own', () => {
+    const { failure } = refused('42501');
+    const error = toStoreError(new ExchangeError(failure, 'no', answered('42501')), 'open');
+    expect(withMissingGrant(error, place)).toBe(error);
   });
 });
 

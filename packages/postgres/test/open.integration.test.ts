@@ -77,6 +77,31 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
     expect(await store.read('a', CALL)).toMatchObject({ key: 'a' });
   });
 
+  it('without the right to connect names the statement that grants it', async () => {
+    await asSuperuser(server(), 'CREATE DATABASE closed', 'REVOKE CONNECT ON DATABASE closed FROM PUBLIC', 'CREATE ROLE outsider LOGIN');
+    const options = optionsOf(server(), { credentials: { username: 'outsider' }, database: 'closed' });
+    const grant = 'GRANT CONNECT ON DATABASE "closed" TO "outsider"';
+    await expect(openPostgres(options)).rejects.toMatchObject({ code: 'PERMISSION_DENIED', details: { grant } });
+    await asSuperuser(server(), grant);
+    await expect(openPostgres(options)).rejects.toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining('this role may not create it'),
+    });
+  });
+
+  it('without the right to execute functions names the statements that grant it', async () => {
+    await asSuperuser(server(), 'CREATE DATABASE hardened', 'CREATE ROLE limited LOGIN');
+    const hardened = { url: new URL('/hardened', server().url).href };
+    await asSuperuser(hardened, 'ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC', schemaSql());
+    const options = optionsOf(hardened, { credentials: { username: 'limited' } });
+    const grant = grantSql(undefined, 'limited');
+    await expect(openPostgres(options)).rejects.toMatchObject({ code: 'PERMISSION_DENIED', details: { grant } });
+    await asSuperuser(hardened, grant);
+    await using store = await openPostgres(options);
+    await using member = new Member(store, { memberId: 'a' });
+    await member.election('x').campaign();
+  });
+
   it('shows its namespace, by which metrics tell two stores of one database apart', async () => {
     await using store = await openPostgres(optionsOf(server(), { namespace: 'shop/a' }));
     expect(store.namespace).toBe('shop/a');

@@ -14,6 +14,7 @@ import { GREETING } from './server-messages.ts';
 /** Opens connections, and refuses to while `isFull`. */
 class Source implements ConnectionSource {
   readonly username = '';
+  readonly database = '';
   readonly #clock: ManualClock;
   isFull = false;
   isSilent = false;

@@ -14,6 +14,7 @@ const PROCESS_ID = 7;
 /** A server on which nothing changes, with a lease that ends in an hour. */
 class Server implements ConnectionSource {
   readonly username = 'u';
+  readonly database = 'd';
   /** How many connections were opened. */
   opened = 0;
   /** Who waits for the end of a connection. */

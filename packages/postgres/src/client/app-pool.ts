@@ -39,6 +39,7 @@ export class AppPool implements ConnectionSource {
    */
   readonly #overdue = new Set<Promise<unknown>>();
   #username = '';
+  #database = '';
 
   constructor(options: AppPoolOptions) {
     this.#options = options;
@@ -46,6 +47,10 @@ export class AppPool implements ConnectionSource {
 
   get username(): string {
     return this.#username;
+  }
+
+  get database(): string {
+    return this.#database;
   }
 
   async open(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
@@ -87,6 +92,7 @@ export class AppPool implements ConnectionSource {
     // The pool keeps the process alive while a client is in use. Calls do that themselves.
     unref(stream);
     if ('user' in client && typeof client.user === 'string') this.#username = client.user;
+    if ('database' in client && typeof client.database === 'string') this.#database = client.database;
     return Connection.adopt(client, stream, { clock: this.#options.clock, answers: this.#answers, onNotification });
   }
 

@@ -34,6 +34,8 @@ export interface ConnectionContext {
 export interface ConnectionSource {
   /** Who logs in. Empty while that is not known. */
   readonly username: string;
+  /** Where to. Empty while that is not known. */
+  readonly database: string;
   /**
    * Resolves with a connection to a server that accepts writes. Rejects with an `ExchangeError`
    * (`notConnected`), or with the signal's reason.

@@ -78,6 +78,10 @@ export class Dialer implements ConnectionSource {
     return this.#options.login.username;
   }
 
+  get database(): string {
+    return this.#options.login.database;
+  }
+
   /**
    * Dials the servers, each one 250 ms after the one before or when that one fails, until one
    * accepts writes. Rejects with an `ExchangeError` (`notConnected`), or with the signal's reason.

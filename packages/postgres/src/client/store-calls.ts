@@ -8,7 +8,7 @@ import { checkPath } from '@incumbent/core/adapter';
 import { CheckedCalls, tooLarge } from '@incumbent/network';
 
 import { MAX_KEY_CHARACTERS } from '../capabilities.ts';
-import { toStoreError, withTableGrant } from '../errors.ts';
+import { toStoreError, withMissingGrant } from '../errors.ts';
 import type { CallOptionsOfClient, Client } from './client.ts';
 import type { ConnectionSource } from './connection.ts';
 import type { Row } from './rows.ts';
@@ -44,7 +44,7 @@ export class StoreCalls extends CheckedCalls {
       store: 'postgres',
       isClosed: () => client.closed,
       toStoreError,
-      nameGrant: (error) => withTableGrant(error, location.schema, location.source.username),
+      nameGrant: (error) => withMissingGrant(error, location),
     });
     this.client = client;
     this.location = location;

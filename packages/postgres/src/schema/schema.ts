@@ -56,6 +56,9 @@ const VERSION = `
 CREATE OR REPLACE FUNCTION @schema.version() RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '${SCHEMA_VERSION}'::text $$;
 `;
 
+/** What {@link grantSql} grants. */
+export const GRANTED = 'USAGE, SELECT, INSERT, UPDATE, DELETE, EXECUTE';
+
 /**
  * The statements that grant a role what the store needs, and nothing else. Throws `INVALID_OPTION`
  * for a name of a schema that the store does not take.
@@ -63,7 +66,17 @@ CREATE OR REPLACE FUNCTION @schema.version() RETURNS text LANGUAGE sql IMMUTABLE
 export function grantSql(name: string | undefined, role: string): string {
   const schema = checkSchema(name);
   const [space, grantee] = [quoted(schema), quoted(role)];
-  return `GRANT USAGE ON SCHEMA ${space} TO ${grantee}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${space} TO ${grantee}`;
+  return [
+    `GRANT USAGE ON SCHEMA ${space} TO ${grantee}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${space} TO ${grantee}`,
+    // Every role has this right, unless somebody has changed the default privileges.
+    `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${space} TO ${grantee}`,
+  ].join('; ');
+}
+
+/** The statement that grants a role the right to connect. */
+export function connectGrantSql(database: string, role: string): string {
+  return `GRANT CONNECT ON DATABASE ${quoted(database)} TO ${quoted(role)}`;
 }
 
 /**

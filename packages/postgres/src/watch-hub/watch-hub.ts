@@ -31,7 +31,7 @@ import type { Connection } from '../client/connection.ts';
 import { cut, ExchangeError, hung, isAnswer, isTimeout } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
 import { statementOf, type StoreLocation } from '../client/store-calls.ts';
-import { toStoreError, withTableGrant } from '../errors.ts';
+import { toStoreError, withMissingGrant } from '../errors.ts';
 import type { Reads } from '../reads.ts';
 import { RAISED } from '../schema/functions.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
@@ -177,10 +177,9 @@ export class WatchHub implements WatchSource {
   }
 
   #onDisconnected(error: unknown): void {
-    const { schema, source } = this.#context.location;
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
-      if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, source.username));
+      if (endsWatch(reason)) watch.fail(withMissingGrant(reason, this.#context.location));
       else watch.onDisconnected(reason);
     }
   }
