@@ -54,14 +54,20 @@ await describeOnServer("a store with the application's pool", { store: 'postgres
     (await late).release();
   });
 
-  it('without a free connection says so, and opens when there is one', async () => {
+  it.each([
+    ['waits for ever', 0],
+    ['has a time limit of its own', 100],
+  ])('without a free connection says so, and opens when there is one: the pool %s', async (_, connectionTimeoutMillis) => {
     await using pool = new AppPool(server(), { max: 3 });
     const all = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    // Not sooner: it also limits how long a server may take to answer.
+    pool.options.connectionTimeoutMillis = connectionTimeoutMillis;
     await expect(openPostgres({ pool, namespace: uniqueNamespace(), connectTimeoutMs: 300 })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       outcome: 'notSent',
       message: expect.stringContaining('the pool has given no connection within'),
     });
+    pool.options.connectionTimeoutMillis = 0;
     for (const client of all) client.release();
     // What was asked for before goes back to the pool.
     await until(() => pool.waitingCount === 0, { what: 'nobody to wait for the pool' });

@@ -125,7 +125,7 @@ export class AppPool implements ConnectionSource {
     try {
       return await attempt.wait(taken);
     } catch (error) {
-      if (!attempt.signal.aborted) throw loginFailed(error);
+      if (!attempt.signal.aborted) throw isExhausted(error) ? notConnected('exhausted', GAVE_NONE, error) : loginFailed(error);
       this.#returnLate(taken);
       throw isTimeout(error) ? notConnected('exhausted', `the pool has given no connection within ${timeoutMs} ms`) : error;
     }
@@ -139,6 +139,16 @@ export class AppPool implements ConnectionSource {
     };
     taken.then(release, () => this.#overdue.delete(taken));
   }
+}
+
+const GAVE_NONE = 'the pool has given no connection within its connectionTimeoutMillis';
+
+/**
+ * Whether all connections were in use for longer than the pool's `connectionTimeoutMillis`. The
+ * error has no code. The message is another one if a server has not answered in that time.
+ */
+function isExhausted(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }
 
 /** A stream that the application has made for `pg` may lack the method. */
