@@ -149,6 +149,8 @@ const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
   // back.
   '57014': NOT_NOW,
   '57P03': NOT_NOW,
+  // The server's transaction_timeout is over, maybe in the middle of the commit.
+  '25P04': ['UNAVAILABLE', 'unknown'],
   '53300': NOT_NOW,
   // The server does not know how the statement ended.
   '40003': ['UNAVAILABLE', 'unknown'],

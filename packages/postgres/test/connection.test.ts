@@ -11,18 +11,18 @@ import { expect, it, vi } from 'vitest';
 import { answersOfStore } from '../src/client/answer-memory.ts';
 import { Connection } from '../src/client/connection.ts';
 import { cut } from '../src/client/failure.ts';
-import { COMPLETE, description, GREETING, READY, row } from './server-messages.ts';
+import { COMPLETE, description, GREETING, READY, refusal, row } from './server-messages.ts';
 
 setFlagsFromString('--expose-gc');
 
 /** The type of the message Query. */
 const QUERY = 'Q'.charCodeAt(0);
 
-/** A connection to a server that answers each statement with one row. */
-async function connected(): Promise<Connection> {
+/** A connection to a server that gives each statement this answer, which is one row by default. */
+async function connected(answer: Buffer = Buffer.concat([description(1), row('a'), COMPLETE, READY])): Promise<Connection> {
   const [stream, server] = duplexPair();
   server.on('data', (message: Buffer) => {
-    if (message[0] === QUERY) server.write(Buffer.concat([description(1), row('a'), COMPLETE, READY]));
+    if (message[0] === QUERY) server.write(answer);
   });
   const login = Connection.login(
     stream,
@@ -42,6 +42,17 @@ it('keeps no answer', async () => {
   runInNewContext('gc()');
   // The last answer may still be referred to.
   expect(answers.slice(0, -1).filter((answer) => answer.deref() !== undefined)).toEqual([]);
+  connection.end(cut('the end of the test'));
+});
+
+it.each([
+  ['is unusable at once after the answer that the server shuts down', refusal('FATAL', '57P01'), '57P01', false],
+  ['is unusable at once after the answer that its transaction took too long', refusal('FATAL', '25P04'), '25P04', false],
+  ['can be used again after another error', Buffer.concat([refusal('ERROR', '55P03'), READY]), '55P03', true],
+])('%s', async (_, answer, state, usable) => {
+  const connection = await connected(answer);
+  const seen: unknown = await connection.query('SELECT').catch((error: unknown) => ({ error, usable: connection.usable }));
+  expect(seen).toMatchObject({ error: { failure: { kind: 'answer', answer: { state } } }, usable });
   connection.end(cut('the end of the test'));
 });
 

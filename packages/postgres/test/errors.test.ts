@@ -29,6 +29,7 @@ describe('an error answer to a call', () => {
     ['a shutdown', '57P01', 'UNAVAILABLE', 'unknown'],
     ['a crash', '57P02', 'UNAVAILABLE', 'unknown'],
     ['the end of an idle session', '57P05', 'UNAVAILABLE', 'unknown'],
+    ['the end of the time of a transaction', '25P04', 'UNAVAILABLE', 'unknown'],
     ['a start', '57P03', 'UNAVAILABLE', 'notSent'],
     ['too many connections', '53300', 'UNAVAILABLE', 'notSent'],
     ['a full disk, maybe of the log during the commit', '53100', 'UNAVAILABLE', 'unknown'],

@@ -36,3 +36,8 @@ export function description(columns: number): Buffer {
 export function row(...values: readonly string[]): Buffer {
   return message('D', int16(values.length), ...values.flatMap((value) => [int32(Buffer.byteLength(value)), Buffer.from(value)]));
 }
+
+/** The server refuses the statement, or ends the connection. */
+export function refusal(severity: 'ERROR' | 'FATAL', state: string): Buffer {
+  return message('E', Buffer.from(`S${severity}\0C${state}\0Mno\0\0`));
+}

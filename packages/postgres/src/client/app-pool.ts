@@ -10,7 +10,7 @@ import type { PostgresPool } from '../pool-option.ts';
 import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, loginFailed } from './connection.ts';
 import { checkServer } from './dialer.ts';
-import { answerIn, connectionRefused, cut, ExchangeError, isTimeout, notConnected } from './failure.ts';
+import { answerIn, connectionRefused, cut, endsConnection, ExchangeError, isTimeout, notConnected } from './failure.ts';
 
 export interface AppPoolOptions {
   readonly clock: Clock;
@@ -21,13 +21,6 @@ export interface AppPoolOptions {
 
 /** A connection of the pool that does not answer an empty statement within this time is dead. */
 const SILENT_MS = 500;
-
-/**
- * SQLSTATEs with which a server ends an idle connection: its own end (57P01, 57P02), the end of the
- * database (57P04), and the limits of the time of a session (57P05) and of a transaction that its
- * former user has left open (25P03, 25P04).
- */
-const ENDED_WHILE_IDLE = /^(57P0[1245]|25P0[34])$/;
 
 export class AppPool implements ConnectionSource {
   readonly #options: AppPoolOptions;
@@ -110,7 +103,7 @@ export class AppPool implements ConnectionSource {
       signal.throwIfAborted();
       connection.end(cut('the connection does not answer', error));
       const refusal = answerIn(error);
-      if (refusal === undefined || ENDED_WHILE_IDLE.test(refusal.state)) return false;
+      if (refusal === undefined || endsConnection(refusal)) return false;
       throw connectionRefused(refusal, error);
     } finally {
       attempt.end();

@@ -7,7 +7,7 @@ import { freeChunk, pace, type SharedAllowance } from '@incumbent/network';
 import { Client, type ClientConfig, type PoolClient } from 'pg';
 
 import { AnswerMemory } from './answer-memory.ts';
-import { connectionRefused, cut, ExchangeError, notConnected, type ServerAnswer } from './failure.ts';
+import { connectionRefused, cut, endsConnection, ExchangeError, notConnected, type ServerAnswer } from './failure.ts';
 import type { Row } from './rows.ts';
 import { SimpleQuery } from './simple-query.ts';
 import { WholeMessages } from './whole-messages.ts';
@@ -184,9 +184,12 @@ export class Connection {
       return await query.answer;
     } catch (error) {
       const answer = serverAnswerOf(error);
-      if (answer !== undefined) throw new ExchangeError({ kind: 'answer', answer }, answer.text, error);
-      const failure = cut(`the connection broke: ${error instanceof Error ? error.message : String(error)}`, error);
-      this.end(failure);
+      const failure =
+        answer === undefined
+          ? cut(`the connection broke: ${error instanceof Error ? error.message : String(error)}`, error)
+          : new ExchangeError({ kind: 'answer', answer }, answer.text, error);
+      // No later call may use the connection, also if its end has not arrived yet.
+      if (answer === undefined || endsConnection(answer)) this.end(failure);
       throw failure;
     } finally {
       this.#expectAnswer();

@@ -9,6 +9,18 @@ export interface ServerAnswer {
   readonly text: string;
 }
 
+/**
+ * SQLSTATEs with which a server ends a connection: its own end (57P01, 57P02), the end of the
+ * database (57P04), and the limits of the time of a session (57P05) and of a transaction (25P03,
+ * 25P04).
+ */
+const ENDS_CONNECTION = /^(57P0[1245]|25P0[34])$/;
+
+/** Whether the server ends the connection after this answer. Its end may arrive later. */
+export function endsConnection({ state }: ServerAnswer): boolean {
+  return ENDS_CONNECTION.test(state);
+}
+
 export type Failure =
   | CommonFailure
   | NotConnected<ServerAnswer>
