@@ -4,7 +4,7 @@ import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 
 import type { Connection, ConnectionSource } from '../src/client/connection.ts';
-import { cut, type ExchangeError } from '../src/client/failure.ts';
+import { cut, ExchangeError } from '../src/client/failure.ts';
 import type { Row } from '../src/client/rows.ts';
 import { WatchHub } from '../src/watch-hub/watch-hub.ts';
 import type { RegisteredWatch } from '../src/watch.ts';
@@ -22,6 +22,8 @@ class Server implements ConnectionSource {
   probes = 0;
   /** The counter of the namespace. */
   revision = 1;
+  /** The SQLSTATE of its answer to each question. Undefined: it answers with the counter. */
+  refuses: string | undefined;
   /** Ends the last connection. */
   drop: () => void = () => {};
   notify: (payload: string) => void = () => {};
@@ -48,7 +50,7 @@ class Server implements ConnectionSource {
         waits();
         return ended.promise;
       },
-      query: (statement) => Promise.resolve(this.#answer(statement)),
+      query: async (statement) => this.#answer(statement),
       end,
     };
     return connection as Connection;
@@ -60,6 +62,8 @@ class Server implements ConnectionSource {
     if (statement.includes('pg_backend_pid')) return [[String(PROCESS_ID)]];
     if (statement.includes('LISTEN')) return [];
     this.probes += 1;
+    if (this.refuses !== undefined)
+      throw new ExchangeError({ kind: 'answer', answer: { state: this.refuses, text: 'the refusal' } }, 'the refusal');
     return [[String(this.revision), '3600000']];
   }
 }
@@ -192,5 +196,73 @@ it('reads nothing again when each change was notified', async () => {
     await clock.advance(1_000);
   }
   expect(counted.reads).toBe(0);
+  hub.close();
+});
+
+/** A watch that notes what the hub tells it. */
+function notingWatch(): RegisteredWatch & { readonly told: readonly string[] } {
+  const told: string[] = [];
+  return {
+    ...watch,
+    told,
+    onConnected: () => void told.push('connected'),
+    onDisconnected: (cause) => void told.push(cause instanceof Error ? cause.message : String(cause)),
+    fail: (error) => void told.push(`failed: ${String(error)}`),
+  };
+}
+
+describe('a server whose answers say that a lock is held', () => {
+  it.each(['55P03', '40P01', 'IC002'])('(%s) makes watches stale, until it answers the question', async (state) => {
+    const [clock, server, noting] = [new ManualClock(), new Server(), notingWatch()];
+    const hub = hubOf(server, clock);
+    hub.add(noting);
+    await clock.advance(100);
+    server.refuses = state;
+    await clock.advance(10_000);
+    expect([...new Set(noting.told)]).toEqual(['connected', 'postgres watch: the refusal']);
+    // A watch that comes meanwhile learns of it too.
+    const later = notingWatch();
+    hub.add(later);
+    await clock.advance(1_000);
+    expect(later.told[0]).toBe('postgres watch: the refusal');
+    server.refuses = undefined;
+    await clock.advance(1_000);
+    expect([noting.told.at(-1), later.told.at(-1)]).toEqual(['connected', 'connected']);
+    const told = noting.told.length;
+    await clock.advance(10_000);
+    expect(noting.told).toHaveLength(told);
+    expect(server.opened).toBe(1);
+    hub.close();
+  });
+
+  it('once makes no watch stale', async () => {
+    const [clock, server, noting] = [new ManualClock(), new Server(), notingWatch()];
+    const hub = hubOf(server, clock);
+    hub.add(noting);
+    await clock.advance(100);
+    for (let refusals = 0; refusals < 5; refusals += 1) {
+      server.refuses = '55P03';
+      const { probes } = server;
+      while (server.probes === probes) await clock.advance(50);
+      server.refuses = undefined;
+      await clock.advance(1_000);
+    }
+    expect(noting.told).toEqual(['connected']);
+    hub.close();
+  });
+});
+
+it('passes on why a server has refused its question, and connects again', async () => {
+  const [clock, server, noting] = [new ManualClock(), new Server(), notingWatch()];
+  const hub = hubOf(server, clock);
+  hub.add(noting);
+  await clock.advance(100);
+  server.refuses = 'IC001';
+  await clock.advance(4_000);
+  expect(noting.told.slice(0, 2)).toEqual(['connected', 'postgres watch: the refusal']);
+  server.refuses = undefined;
+  await clock.advance(5_000);
+  expect(noting.told.at(-1)).toBe('connected');
+  expect(server.opened).toBeGreaterThan(1);
   hub.close();
 });

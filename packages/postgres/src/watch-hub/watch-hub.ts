@@ -37,7 +37,10 @@ import { RAISED } from '../schema/functions.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
 import { notificationIn, type Probe, probeIn } from './probe.ts';
 
-/** How often a server behind a pooler is asked that delivers no notifications. */
+/**
+ * How often a server behind a pooler is asked that delivers no notifications, and how long after a
+ * refused question the next one follows.
+ */
 const POLL_MS = 250;
 /** A server that does not answer the question within this time is dead or hangs. */
 const PROBE_TIMEOUT_MS = 2_000;
@@ -49,6 +52,8 @@ const READ_TIMEOUT_MS = 2_000;
 
 /** Another call holds a lock. The connection works. */
 const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
+/** After so many answers in a row that somebody holds a lock, the watches are stale. */
+const STALE_AFTER_BUSY = 2;
 
 export interface WatchHubContext {
   readonly clock: Clock;
@@ -64,9 +69,9 @@ export class WatchHub implements WatchSource {
   readonly #watches = new WatchRegistry<RegisteredWatch>();
   readonly #backoff = new Backoff(systemRandom, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS);
   readonly #closing = new AbortController();
-  /** The connection on which notifications arrive. */
+  /** The connection on which notifications arrive. Undefined while it proves nothing. */
   #connection: Connection | undefined;
-  /** The same, or the one that is being prepared. */
+  /** The same, or the one that is being prepared or proves nothing. */
   #latest: Connection | undefined;
   #isRunning = false;
   /** Whether notifications arrive. */
@@ -156,27 +161,38 @@ export class WatchHub implements WatchSource {
 
   /** Resolves at the end of the connection, with its reason. Ends it when there is no watch. */
   async #serve(connection: Connection): Promise<unknown> {
-    this.#connection = connection;
     // Once, and not with each wait: a listener stays for as long as the connection.
     void connection.ended.then(() => this.#endWait?.());
-    for (const watch of this.#watches) watch.onConnected();
+    this.#onConnected(connection);
+    let busyAnswers = 0;
     while (connection.usable && this.#isNeeded) {
       await this.#untilDue();
       if (!connection.usable || !this.#isNeeded) break;
       try {
         const notifiedBefore = this.#notifiedRevision;
         this.#onProbe(await this.#probe(connection), notifiedBefore);
+        busyAnswers = 0;
+        if (this.#connection === undefined) this.#onConnected(connection);
       } catch (error) {
-        if (isBusy(error)) this.#onAnswer(undefined);
-        else connection.end(error instanceof ExchangeError ? error : cut('the server could not be asked', error));
+        if (isBusy(error)) {
+          busyAnswers += 1;
+          this.#onAnswer(undefined, POLL_MS);
+          if (busyAnswers >= STALE_AFTER_BUSY) this.#onDisconnected(error);
+        } else connection.end(error instanceof ExchangeError ? error : cut('the server could not be asked', error));
       }
     }
-    this.#connection = undefined;
     connection.end(cut('there is nothing to watch'));
     return connection.ended;
   }
 
+  #onConnected(connection: Connection): void {
+    this.#connection = connection;
+    for (const watch of this.#watches) watch.onConnected();
+  }
+
+  /** There is no connection, or it proves nothing, for this reason. */
   #onDisconnected(error: unknown): void {
+    this.#connection = undefined;
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
       if (endsWatch(reason)) watch.fail(withMissingGrant(reason, this.#context.location));
@@ -211,9 +227,9 @@ export class WatchHub implements WatchSource {
     this.#setTimer();
   }
 
-  /** The server has answered a question. */
-  #onAnswer(remainingMs: number | undefined): void {
-    this.#dueByMs = this.clock.monotonic() + (this.#isNotified ? PROVE_EVERY_MS : POLL_MS);
+  /** The server has answered a question. The next one is due in `askAgainMs` at the latest. */
+  #onAnswer(remainingMs: number | undefined, askAgainMs = this.#isNotified ? PROVE_EVERY_MS : POLL_MS): void {
+    this.#dueByMs = this.clock.monotonic() + askAgainMs;
     this.#setDue(remainingMs);
   }
 
@@ -253,7 +269,7 @@ export class WatchHub implements WatchSource {
     try {
       return await attempt.wait(connection.query(statement));
     } catch (error) {
-      if (!isBusy(error)) connection.end(isTimeout(error) ? hung() : cut(`the server has not answered: ${String(error)}`, error));
+      if (isTimeout(error)) connection.end(hung());
       throw error;
     } finally {
       attempt.end();
