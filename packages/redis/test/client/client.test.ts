@@ -82,7 +82,7 @@ describe('a call', () => {
       return request[0] === 'HELLO' ? undefined : '';
     });
     for (let seconds = 0; seconds < 10; seconds += 1) {
-      start(client);
+      void start(client);
       await servers.clock.advance(100);
       servers.peers[0]?.say(push('message', 'c', 'news'));
       await servers.clock.advance(900);
