@@ -64,7 +64,9 @@ export const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
  * write-ahead log.
  */
 export function prepare(connection: Connection, path: string): void {
-  connection.exec('PRAGMA busy_timeout = 0');
+  // Temporary data in memory: there may be no folder for temporary files, as in a container with a
+  // read-only root file system. A lease with many keys could not be ended there.
+  connection.exec('PRAGMA busy_timeout = 0; PRAGMA temp_store = MEMORY');
   const isNew = !inOneState(connection, () => isOurs(connection, path));
   setWriteAheadLog(connection, path);
   // FULL to begin with. NORMAL, which the database sets for changes that a lease bounds, can lose
