@@ -79,6 +79,15 @@ describe('a user', () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it('who may no longer search the folder of an open store is refused, with what is missing', async () => {
+    await using script = await start();
+    await script.waitFor('counted', { withinMs: WAIT_MS });
+    chmodSync(folder, 0o666);
+    const { fields } = await script.waitFor('failed', { withinMs: WAIT_MS });
+    expect(fields).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+    expect(fields['message']).toContain(`${file} cannot be written: the file and its folder must both be writable`);
+  });
+
   it('without access to the folder is refused at opening', async () => {
     chmodSync(scratch.path, 0o600);
     const fields = await refusal();

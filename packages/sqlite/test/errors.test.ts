@@ -1,5 +1,8 @@
 /** What SQLite's errors become, before a commit and at one, as callers of a store see it. */
 
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
 import type { Lease, Store } from '@incumbent/core';
 import { Recorder } from '@incumbent/test-support/recorder';
 import { describe, expect, it } from 'vitest';
@@ -142,6 +145,27 @@ describe('an error before the commit', () => {
     tap.before = () => {};
     expect(await store.read('a', CALL)).toBeUndefined();
     expect(tap.open).toBe(1);
+  });
+});
+
+describe('a folder that cannot be reached', () => {
+  it('while the store is open makes calls fail as UNREACHABLE notSent, until it is back', async () => {
+    const folder = join(rig().folder, 'data');
+    const aside = join(rig().folder, 'aside');
+    mkdirSync(folder);
+    const file = join(folder, 'state.db');
+    const store = await rig().open({ file });
+    await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('1') }], CALL);
+    renameSync(folder, aside);
+    // A link to itself: the system refuses to follow it.
+    symlinkSync(folder, folder);
+    for (const call of [store.read('a', CALL), store.grantLease(1_000, LEASE_CALL)]) {
+      await expect(call).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent', cause: { code: 'ELOOP' } });
+      await expect(call).rejects.toThrow(`sqlite: ${file} cannot be reached`);
+    }
+    rmSync(folder);
+    renameSync(aside, folder);
+    expect(textOf(await store.read('a', CALL))).toBe('1');
   });
 });
 

@@ -3,8 +3,6 @@
  * for a lock: SQLite reports a locked file at once.
  */
 
-import { statSync } from 'node:fs';
-
 import type { StoreError } from '@incumbent/core';
 
 import {
@@ -17,6 +15,7 @@ import {
   SlowRead,
   storeClosed,
 } from '../errors.ts';
+import { statsOf } from '../host/database-path.ts';
 import { createPrivate } from '../host/file-permissions.ts';
 import type { Host } from '../host/host.ts';
 import { numberIn } from '../schema/columns.ts';
@@ -238,7 +237,7 @@ function filesAt(path: string): Files {
 }
 
 function inodeOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
+  const stats = statsOf(path);
   return stats && `${stats.dev} ${stats.ino}`;
 }
 

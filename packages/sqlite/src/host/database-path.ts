@@ -4,7 +4,7 @@
  * on the same host computer; WAL does not work over a network filesystem" (sqlite.org/wal.html).
  */
 
-import { accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync, type Stats } from 'node:fs';
+import { accessSync, constants, readFileSync, readlinkSync, realpathSync, statSync, type BigIntStats } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 
 import { fileUnreachable, folderUnreachable, hasErrno, notWritable, unsuitableFile } from '../errors.ts';
@@ -32,7 +32,7 @@ export function checkDatabasePath(file: string): string {
   if (stats !== undefined && !stats.isFile()) throw unsuitableFile(path, 'is not a file');
   // The name of the log comes from the name of the file, so two names would have two logs
   // (sqlite.org/howtocorrupt.html, 2.4).
-  if (stats !== undefined && stats.nlink > 1)
+  if (stats !== undefined && stats.nlink > 1n)
     throw unsuitableFile(path, 'has several names (hard links): SQLite would keep a log for each');
   const mount = path.startsWith('\\\\') ? { at: '', type: 'smb' } : mountOf(path, mounts());
   if (mount !== undefined && isShared(mount.type)) {
@@ -106,10 +106,13 @@ function folderOf(file: string): string {
   }
 }
 
-/** Undefined: there is no such file. */
-function statsOf(path: string): Stats | undefined {
+/**
+ * Undefined: there is no such file. Throws `PERMISSION_DENIED` or `UNREACHABLE` if the system does
+ * not tell.
+ */
+export function statsOf(path: string): BigIntStats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
+    return statSync(path, { throwIfNoEntry: false, bigint: true });
   } catch (cause) {
     throw fileUnreachable(path, cause);
   }
