@@ -7,6 +7,7 @@ import { ChangePoller } from './change-poller.ts';
 import type { Calls } from './client/calls.ts';
 import type { Database } from './client/database.ts';
 import { HolderMonitor } from './holder-monitor.ts';
+import { statsOf } from './host/database-path.ts';
 import { exposureOf } from './host/file-permissions.ts';
 import type { Host } from './host/host.ts';
 import { LogWatcher } from './host/log-watcher.ts';
@@ -20,6 +21,10 @@ import { fileRevocation } from './revoker.ts';
 import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { Watches } from './watch.ts';
+
+const MIB = 1_048_576n;
+/** SQLite starts the log again after 1,000 pages, which are 4 MiB. */
+const LARGE_LOG_BYTES = 64n * MIB;
 
 export class SqliteStore implements api.Store {
   readonly name = 'sqlite';
@@ -97,10 +102,11 @@ export class SqliteStore implements api.Store {
     return this.#watches.list(prefix, options);
   }
 
-  /** Reports SQLite's version, and which other users can use or replace the file. */
+  /** Reports SQLite's version, which other users can use or replace the file, and a large log. */
   async inspect(): Promise<api.StoreReport> {
     const version = process.versions['sqlite'];
-    return { ...(version === undefined ? {} : { version }), warnings: exposureOf(this.#database.path, this.#file) };
+    const { path } = this.#database;
+    return { ...(version === undefined ? {} : { version }), warnings: [...exposureOf(path, this.#file), ...logWarnings(path)] };
   }
 
   /** Takes no time, unless this is the last process on the file: then SQLite merges the log. */
@@ -115,4 +121,13 @@ export class SqliteStore implements api.Store {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function logWarnings(path: string): readonly string[] {
+  const { size = 0n } = statsOf(`${path}-wal`) ?? {};
+  if (size <= LARGE_LOG_BYTES) return [];
+  return [
+    `${path}-wal, the log, has ${size / MIB} MiB and does not start again: another program keeps a transaction open on the file, ` +
+      'such as a sqlite3 shell, or a process is stopped while it uses the file. End that transaction or that process',
+  ];
 }
