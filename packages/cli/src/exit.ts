@@ -20,7 +20,10 @@ export const Exit = {
   NOT_EXECUTABLE: 126,
   /** `run`: the program was not found. */
   NOT_FOUND: 127,
-  /** `run`: signal n ended the program, or this process before the program started: 128 + n. */
+  /**
+   * `run`: signal n ended the program, or this process before the program started: 128 + n. Other
+   * commands exit with it where the signal cannot end them: as PID 1 of a container.
+   */
   SIGNAL: 128,
 } as const;
 

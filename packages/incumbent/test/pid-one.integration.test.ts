@@ -3,53 +3,37 @@
  * process unless the process listens to the signal.
  */
 
-import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { canUnshare, spawnScript, type ScriptProcess } from '@incumbent/test-support';
+import { canBePidOne, signalPidOne, spawnAsPidOne, type ScriptProcess } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 const PROGRAM = new URL('as-pid-one.ts', import.meta.url);
-const SPACE = ['-pf', '--mount-proc', '--kill-child'] as const;
 const WITHIN_MS = 30_000;
 /** Nothing listens at this address. */
 const NOWHERE = 'redis://127.0.0.1:1/my-app';
-
-async function startAsPidOne(url: string): Promise<ScriptProcess> {
-  const runtime = ['unshare', ...SPACE, process.execPath, '--conditions=@incumbent/source', '--disable-warning=IncumbentWarning'] as const;
-  return spawnScript(PROGRAM, { args: [url], runtime });
-}
-
-/**
- * Sends the signals, one right after the other, to the child of `unshare`, by the id that the child
- * has out here.
- */
-async function signal(parent: ScriptProcess, ...names: readonly NodeJS.Signals[]): Promise<void> {
-  const child = Number(await readFile(`/proc/${parent.pid}/task/${parent.pid}/children`, 'latin1'));
-  for (const name of names) process.kill(child, name);
-}
 
 async function exitStatus(script: ScriptProcess): Promise<unknown> {
   return Promise.race([script.exited, sleep(WITHIN_MS, 'it did not exit', { ref: false })]);
 }
 
-describe.runIf(canUnshare(...SPACE))('lead in a process that is PID 1', () => {
+describe.runIf(canBePidOne())('lead in a process that is PID 1', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('ends at a %s while it waits for the store', async (name) => {
-    await using script = await startAsPidOne(NOWHERE);
+    await using script = await spawnAsPidOne(PROGRAM, { args: [NOWHERE] });
     expect((await script.waitFor('waits', { withinMs: WITHIN_MS })).fields['pid']).toBe(1);
-    await signal(script, name);
+    await signalPidOne(script, name);
     expect(await exitStatus(script)).toBe(128 + constants.signals[name]);
   });
 
   it('ends at a second signal if its work does not stop, but not at one that comes together with the first', async () => {
-    await using script = await startAsPidOne('memory:');
+    await using script = await spawnAsPidOne(PROGRAM, { args: ['memory:'] });
     expect((await script.waitFor('leads', { withinMs: WITHIN_MS })).fields['pid']).toBe(1);
-    await signal(script, 'SIGINT', 'SIGTERM');
+    await signalPidOne(script, 'SIGINT', 'SIGTERM');
     await script.waitFor('ended', { withinMs: WITHIN_MS });
     await sleep(1_000);
     expect(script.running).toBe(true);
-    await signal(script, 'SIGTERM');
+    await signalPidOne(script, 'SIGTERM');
     expect(await exitStatus(script)).toBe(128 + constants.signals.SIGTERM);
   });
 });

@@ -11,6 +11,7 @@ export { buildImage } from './images/build.ts';
 export { digestsOf, imagesIn, pinImages } from './images/pin.ts';
 export { languageCommand, requireLanguage, type Language, type LanguageCommand } from './languages.ts';
 export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
+export { canBePidOne, signalPidOne, spawnAsPidOne } from './pid-one.ts';
 export { freePort, hostOf, listenAnywhere, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
 export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type ProxyStats, type Scope } from './proxy.ts';

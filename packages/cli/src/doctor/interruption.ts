@@ -1,5 +1,9 @@
 /** Lets `doctor` remove its keys before a signal ends the process. */
 
+import { constants } from 'node:os';
+
+import { Exit } from '../exit.ts';
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
@@ -22,6 +26,13 @@ export async function finishBeforeSignal<T>(task: (stopping: AbortSignal) => Pro
     return await task(stop.signal);
   } finally {
     unlisten();
-    if (stoppedBy !== undefined) process.kill(process.pid, stoppedBy);
+    if (stoppedBy !== undefined) endBy(stoppedBy);
   }
+}
+
+/** Ends the process as the signal does when nothing listens to it. */
+function endBy(name: NodeJS.Signals): void {
+  // To PID 1 of a container, the kernel sends no signal that nothing listens to.
+  if (process.pid === 1) process.exit(Exit.SIGNAL + constants.signals[name]);
+  process.kill(process.pid, name);
 }

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { outcomeOf, spawnScript, until, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url);
+export const MAIN = new URL('../../src/main.ts', import.meta.url);
 const PROGRAM = fileURLToPath(new URL('program.ts', import.meta.url));
 
 export const DEADLINE_MS = 30_000;
