@@ -87,9 +87,12 @@ Store URLs (elections in different namespaces, here my-app, do not meet):
   etcd://host:2379,host2:2379/my-app    etcds:// for TLS
   zookeeper://host:2181/my-app          zookeepers:// for TLS
   consul://:token@host:8500/my-app      consuls:// for TLS
-  redis://user:password@host/my-app     rediss:// for TLS; run needs --accept-weak-store redis
+  redis://user:password@host/my-app     rediss:// for TLS, redis+sentinel:// for Sentinel
+  valkey://user:password@host/my-app    valkeys:// for TLS, valkey+sentinel:// for Sentinel
   postgres://user:password@host/database?namespace=my-app    &sslmode=verify-full for TLS
+  kubernetes:                           in a pod, in the namespace of the pod
   sqlite:./state.db                     for the processes of one machine
+With Redis and Valkey, run and serve need --accept-weak-store redis.
 
 Exit codes:
 ${Object.entries(EXIT_MEANINGS)

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
+import { isIncumbentError, openStore } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { TestConsole } from './support/test-console.ts';
@@ -372,5 +373,13 @@ describe('help', () => {
     const { code, out } = await console.run(command === '' ? ['--help'] : [command, '--help']);
     expect(code).toBe(0);
     await expect(out).toMatchFileSnapshot(`help/${command === '' ? 'incumbent' : command}.txt`);
+  });
+
+  it('lists the schemes of all stores, but for another spelling, and a store that only its own process has', async () => {
+    const { out } = await console.run(['--help']);
+    const unknown: unknown = await openStore('nowhere://host').catch((error: unknown) => error);
+    const known = isIncumbentError(unknown, 'UNKNOWN_SCHEME') ? unknown.details.known : [];
+    const missing = known.filter((scheme) => !out.includes(` ${scheme}:`));
+    expect(missing).toEqual(['memory', 'postgresql', 'rediss+sentinel', 'valkeys+sentinel']);
   });
 });
