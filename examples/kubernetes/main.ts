@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Member, openStore } from 'incumbent';
+import { lead, openStore, type Leadership, type Store } from 'incumbent';
 import { Monitor } from 'incumbent/monitor';
 
 const [url = 'kubernetes:', port = '8080'] = process.argv.slice(2);
@@ -17,19 +17,21 @@ const server = createServer(({ url: path }, response) => {
 });
 server.listen(Number(port));
 
-const store = await openStore(url);
-// Kubernetes sets HOSTNAME to the name of the pod.
-const member = new Member(store, { memberId: process.env['HOSTNAME'] ?? 'local' });
-member.shutdownOn('SIGTERM', 'SIGINT'); // hands over before the pod ends
-isReady = true;
-
-await member.election('mailer').lead(async (leadership) => {
+const open = async (): Promise<Store> => {
+  const store = await openStore(url);
+  isReady = true;
+  return store;
+};
+const sendMails = async (leadership: Leadership): Promise<void> => {
   console.log(`sends mails in term ${leadership.term}`);
   const { signal } = leadership;
   while (leadership.isValid()) await sleep(1_000, undefined, { signal }); // the mails of this second
-});
+};
+
+// Kubernetes sets HOSTNAME to the name of the pod.
+const memberId = process.env['HOSTNAME'] ?? 'local';
+// At SIGTERM, hands over before the pod ends, or ends the wait for the store.
+await lead(open, 'mailer', sendMails, { memberId, waitMs: Infinity });
 isReady = false;
-await member.close();
-await store.close();
 server.close();
 server.closeAllConnections();
