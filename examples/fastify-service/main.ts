@@ -18,5 +18,6 @@ service.incumbent.lead('mailer', async (leadership) => {
   while (leadership.isValid()) await sleep(1_000, undefined, { signal }); // the mails of this second
 });
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.close());
+const stop = (): void => void service.close();
+process.on('SIGTERM', stop).on('SIGINT', stop); // not `once`: npm and terminals may send a stop twice
 await service.listen({ port: Number(port), host: '127.0.0.1' });

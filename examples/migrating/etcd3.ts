@@ -4,7 +4,7 @@ const [url = 'etcd://127.0.0.1:2379/my-app'] = process.argv.slice(2);
 const store = await openStore(url);
 const member = new Member(store, { ttlMs: 5_000 });
 const stopping = new AbortController();
-process.once('SIGTERM', () => stopping.abort());
+process.on('SIGTERM', () => stopping.abort());
 
 const observer = new ElectionObserver(store, 'scheduler');
 observer.subscribe((view) => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
   freePort,
@@ -51,6 +52,14 @@ function start(name: string, ...args: readonly string[]): Promise<ScriptProcess>
 /** Waits for a line of output, and returns it. */
 function said(script: ScriptProcess, words: RegExp): Promise<string> {
   return until(() => script.output.find((line) => words.test(line)), { what: `a line like ${words}`, withinMs: WAIT_MS });
+}
+
+/** Stops a script by two signals, because npm and terminals may send one stop twice. */
+async function stopTwice(script: ScriptProcess): Promise<void> {
+  script.sigterm();
+  await sleep(5);
+  script.sigterm();
+  expect(await script.exited).toBe(0);
 }
 
 describe('the programs of the guide', () => {
@@ -139,8 +148,7 @@ describe('the programs of the guide', () => {
     await said(first, /has p0/);
     await using second = await worker();
     await said(second, /( p\d){3}$/);
-    second.sigterm();
-    expect(await second.exited).toBe(0);
+    await stopTwice(second);
     const store = await openStore(`sqlite:${folder.path}/state.db`);
     const assignment = await store.read('assignments');
     await store.close();
@@ -187,8 +195,7 @@ describe('the programs of the guide', () => {
     await using first = await start('finish.mjs', '2000');
     await said(first, / in term 1 begins$/);
     await using second = await start('finish.mjs', '2000');
-    first.sigterm();
-    expect(await first.exited).toBe(0);
+    await stopTwice(first);
     await said(second, / in term 2 begins$/);
     second.sigterm();
     expect(await second.exited).toBe(0);

@@ -22,7 +22,7 @@ const store = await openStore(url);
 const member = new Member(store, { ttlMs: TTL_MS });
 const election = member.election('controller');
 const stopping = new AbortController();
-process.once('SIGTERM', () => stopping.abort());
+process.on('SIGTERM', () => stopping.abort());
 
 /** The version of the Lease that was read last, and when it was read first. */
 let seen: { readonly version?: string | undefined; readonly at: number } = { at: -Infinity };

@@ -9,7 +9,7 @@ const store = await openStore(`etcd://${hosts}/my-app`);
 const member = new Member(store, { ttlMs: 5_000 });
 const election = member.election('scheduler', { value: { pid: process.pid } });
 const stopping = new AbortController();
-process.once('SIGTERM', () => stopping.abort());
+process.on('SIGTERM', () => stopping.abort());
 
 while (!stopping.signal.aborted) {
   // Renewed every 5 s: the old lease outlasts the leadership, whose ttl is 5 s.

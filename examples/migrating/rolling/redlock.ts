@@ -11,7 +11,7 @@ const store = await openRedis({ client, namespace: 'my-app' });
 const member = new Member(store, { ttlMs: 5_000 });
 const election = member.election('reports', { acceptWeakStore: 'redis' });
 const stopping = new AbortController();
-process.once('SIGTERM', () => stopping.abort());
+process.on('SIGTERM', () => stopping.abort());
 
 while (!stopping.signal.aborted) {
   try {
