@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import {
-  canBePidOne,
   freePort,
   isStopped,
   makeScratch,
@@ -12,8 +11,6 @@ import {
   run,
   type Scratch,
   type ScriptProcess,
-  signalPidOne,
-  spawnAsPidOne,
   spawnScript,
   sharedPostgres,
   sharedRedis,
@@ -151,16 +148,6 @@ it.for(['sqlite', 'kubernetes'] as const)(
     expect(await second.exited).toBe(0);
   },
 );
-
-it.runIf(canBePidOne())('kubernetes: a pod waits for its store, and ends at SIGTERM meanwhile', async () => {
-  const [port, nowhere] = await Promise.all([freePort(), freePort()]);
-  const program = new URL('../../examples/kubernetes/main.ts', import.meta.url);
-  await using pod = await spawnAsPidOne(program, { args: [`etcd://127.0.0.1:${nowhere}/my-app`, String(port)] });
-  const isThere = async (): Promise<boolean> => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status === 503;
-  await until(async () => !pod.running || (await isThere()), { what: 'the pod', withinMs: WAIT_MS });
-  await signalPidOne(pod, 'SIGTERM');
-  expect(await Promise.race([pod.exited, sleep(WAIT_MS, 'it did not exit', { ref: false })])).toBe(143);
-});
 
 it.for(['sqlite', 'redis'] as const)(
   'fastify-service on %s: healthy everywhere, one leads, and the next does when that one ends',
