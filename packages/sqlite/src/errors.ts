@@ -180,7 +180,7 @@ export function folderUnreachable(file: string, cause: unknown): StoreError {
 
 /** The error of a `stat` that does not tell whether there is a file. */
 export function fileUnreachable(path: string, cause: unknown): StoreError {
-  if (hasErrno(cause, 'EACCES') || hasErrno(cause, 'EPERM')) return notWritable(path, cause);
+  if (hasErrno(cause, 'EACCES')) return notWritable(path, cause);
   return new StoreError('UNREACHABLE', 'notSent', `sqlite: ${path} cannot be reached`, { cause, details: { file: path } });
 }
 

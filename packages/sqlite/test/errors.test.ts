@@ -1,6 +1,6 @@
 /** What SQLite's errors become, before a commit and at one, as callers of a store see it. */
 
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Lease, Store } from '@incumbent/core';
@@ -163,7 +163,7 @@ describe('a folder that cannot be reached', () => {
       await expect(call).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent', cause: { code: 'ELOOP' } });
       await expect(call).rejects.toThrow(`sqlite: ${file} cannot be reached`);
     }
-    rmSync(folder);
+    unlinkSync(folder);
     renameSync(aside, folder);
     expect(textOf(await store.read('a', CALL))).toBe('1');
   });
