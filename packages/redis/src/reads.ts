@@ -20,7 +20,10 @@ import { runScript } from './scripts/script.ts';
  */
 export const MAX_READS = 64;
 
-/** The entries of each query, in order: at most `MAX_READS` queries. Rejects with an `ExchangeError`, or with `TOO_LARGE`. */
+/**
+ * The entries of each query, in order: at most `MAX_READS` queries. Rejects with an
+ * `ExchangeError`, or with `TOO_LARGE`.
+ */
 export async function runReads(
   connection: Connection,
   keyspace: Keyspace,

@@ -33,13 +33,21 @@ export function migrationSql(schema: string, lockTimeoutMs: number): string {
  * that wait for the lock follow each other at once.
  */
 function createSql(schema: string, lockTimeoutMs: number, keeps: number): string {
-  return `DO $incumbent_migration$ BEGIN
+  return `DO $incumbent_migration$
+DECLARE
+  v_lock_timeout text := current_setting('lock_timeout');
+  v_version integer := 0;
+BEGIN
 PERFORM set_config('lock_timeout', '${lockTimeoutMs}', true);
 PERFORM ${lockOf(schema)};
 IF to_regprocedure('${quoted(schema)}.version()') IS NOT NULL THEN
-  IF ${quoted(schema)}.version()::integer >= ${keeps} THEN RETURN; END IF;
+  v_version := ${quoted(schema)}.version();
 END IF;
-EXECUTE $incumbent_schema$${forSchema(schema, `${TABLES}${FUNCTIONS}${VERSION}`)}$incumbent_schema$;
+IF v_version < ${keeps} THEN
+  EXECUTE $incumbent_schema$${forSchema(schema, `${TABLES}${FUNCTIONS}${VERSION}`)}$incumbent_schema$;
+END IF;
+-- For the statements that follow in the same transaction, as in a migration tool.
+PERFORM set_config('lock_timeout', v_lock_timeout, true);
 END $incumbent_migration$`;
 }
 

@@ -16,7 +16,8 @@ export interface Servers {
    * Yields the servers to dial, in order. The client calls this whenever it has no connection,
    * dials one server after the other, and stops at the first one that accepts it. The client skips
    * a server that was yielded already. `start` is undefined until a server has accepted the client
-   * or was silent. May throw an `ExchangeError` when there are no more servers, or the signal's reason.
+   * or was silent. May throw an `ExchangeError` when there are no more servers, or the signal's
+   * reason.
    */
   find(start: StartingPoint | undefined, signal: AbortSignal): AsyncIterable<Endpoint>;
   /**
