@@ -5,10 +5,10 @@ import { LONG_BYTES, many, oneByOne, pour, serve, TINY_BYTES, type Attack, type 
 const HELLO = '*6\r\n$6\r\nserver\r\n+redis\r\n$7\r\nversion\r\n+7.4.0\r\n$4\r\nrole\r\n+master\r\n';
 const MEMORY = 'maxmemory_policy:noeviction\r\n';
 /**
- * The requests on a new connection: the greeting, the permissions, the memory, and a write that
- * changes nothing.
+ * The requests on a new connection: the greeting, the permissions, the memory, and whether scripts
+ * run.
  */
-const GREETING = [HELLO, '*0\r\n', `$${MEMORY.length}\r\n${MEMORY}\r\n`, ':0\r\n'] as const;
+const GREETING = [HELLO, '*0\r\n', `$${MEMORY.length}\r\n${MEMORY}\r\n`, '*0\r\n'] as const;
 /** The arguments of EVALSHA before the reads, and those of each read. */
 const READ_ARGUMENTS = 5;
 
