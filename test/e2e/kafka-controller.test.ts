@@ -136,9 +136,14 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
   });
 
   it('counts what was refused as the terminal does', async () => {
-    const { store, broker, replica } = refusalCounts(kafka.cluster.heard);
-    await says('#refused-count', String(store + broker + replica));
-    await says('#refused-by', `by store ${store}, brokers ${broker}, replicas ${replica}`);
+    // More may be refused meanwhile, so each comparison counts anew.
+    const agree = async (): Promise<boolean> => {
+      const shown = [await text('#refused-count'), await text('#refused-by')];
+      const { store, broker, replica } = refusalCounts(kafka.cluster.heard);
+      const expected = [String(store + broker + replica), `by store ${store}, brokers ${broker}, replicas ${replica}`];
+      return expected.every((part, i) => shown[i] === part);
+    };
+    await until(agree, { what: 'the same counts', withinMs: WAIT_MS });
   });
 
   it('explains what to try and what the words mean', async () => {

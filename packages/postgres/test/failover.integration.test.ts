@@ -22,21 +22,8 @@ function open(cluster: PostgresCluster, namespace: string, options: Partial<Post
 
 /** Makes the call until it succeeds. */
 async function eventually<T>(what: string, call: () => Promise<T>): Promise<T> {
-  const found: T[] = [];
-  await until(
-    async () => {
-      try {
-        found.push(await call());
-        return true;
-      } catch {
-        return false;
-      }
-    },
-    { what, ...WAIT },
-  );
-  const [first] = found;
-  if (first === undefined) throw new Error(`${what}: nothing was found`);
-  return first;
+  const { answer } = await until(async () => ({ answer: await call() }), { what, ...WAIT });
+  return answer;
 }
 
 describe.runIf(await requireStore({ store: 'postgres', own: true }))('a primary with a standby', () => {
