@@ -105,7 +105,8 @@ export class CampaignRunner<S extends Safety> {
     const driver = await this.#unless(signal, () => this.#context.start());
     await this.#unless(signal, () => this.#campaignOver);
     for (;;) {
-      await this.#unless(signal, () => Promise.all([this.#leadership?.released, this.#work]));
+      const former = this.#leadership;
+      await this.#unless(signal, () => Promise.all([former?.released.then(() => former.drain.settled()), this.#work]));
       const leadership = await this.#runCampaign(driver, signal);
       // The leadership may have ended since the election.
       if (leadership.isValid()) return leadership;

@@ -133,15 +133,15 @@ export class PeerLeadership<S extends Safety = Safety> {
 
   /**
    * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
-   * work.
+   * work. This member does not campaign again before the promise has settled.
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);
   }
 
-  /** @internal Drains the work of `lead`, unless that work itself resigns or hands over. */
-  trackLeadWork(work: Promise<unknown>): void {
-    this.#drain.trackLeadWork(work);
+  /** @internal Knows the work of this term, which may outlive the term. */
+  get drain(): Drain {
+    return this.#drain;
   }
 
   /**

@@ -14,7 +14,7 @@ export type Result<T> = { readonly value: T } | { readonly error: unknown };
  */
 export function startWork<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
   const { promise, resolve } = Promise.withResolvers<Result<T>>();
-  leadership.trackLeadWork(promise);
+  leadership.drain.trackLeadWork(promise);
   void settle(work, leadership).then(resolve);
   return promise;
 }

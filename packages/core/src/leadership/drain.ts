@@ -75,7 +75,7 @@ export class Drain {
   async wait(until: number, lost: boolean): Promise<boolean> {
     // A holder that gave up has no other work. Nor has one that passed work in.
     const gaveUp = !lost && !this.#mayHaveUntracked;
-    if (gaveUp || !this.#isEmpty) this.#isAccountedFor = true;
+    if (gaveUp || !this.isEmpty) this.#isAccountedFor = true;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {
@@ -83,20 +83,21 @@ export class Drain {
     };
     const leftMs = until - this.#clock.monotonic();
     await sleep(this.#clock, Math.max(leftMs, LEAST_MS), over.signal);
-    return this.#isEmpty;
+    return this.isEmpty;
   }
 
-  /** Resolves when all work that runs now has stopped. */
+  /** Resolves when all work that runs now has settled. */
   async settled(): Promise<void> {
     if (this.#works !== undefined) await Promise.all(this.#works);
   }
 
-  get #isEmpty(): boolean {
+  /** Whether no work that was passed in runs. */
+  get isEmpty(): boolean {
     return this.#works === undefined || this.#works.size === 0;
   }
 
   #isOver(): boolean {
-    return this.#isAccountedFor && this.#isEmpty && (this.#others === undefined || this.#others.size === 0);
+    return this.#isAccountedFor && this.isEmpty && (this.#others === undefined || this.#others.size === 0);
   }
 
   #waitFor(task: Promise<unknown>, tasks: Set<Promise<unknown>>): Promise<unknown> {

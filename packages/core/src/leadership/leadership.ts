@@ -193,7 +193,8 @@ export class Leadership<V = unknown> {
    * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
    * work. Without any such promise, the drain of a resignation ends at once. The drain of a loss,
    * and of an end that an operator or a rebalance causes, then lasts for all of `drainMs`, or until
-   * `resign()` says that the work has stopped.
+   * `resign()` says that the work has stopped. This member does not campaign again before the
+   * promise has settled.
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);
@@ -208,9 +209,9 @@ export class Leadership<V = unknown> {
     this.#drain.delay(until);
   }
 
-  /** @internal Drains the work of `lead`, unless that work itself resigns or hands over. */
-  trackLeadWork(work: Promise<unknown>): void {
-    this.#drain.trackLeadWork(work);
+  /** @internal Knows the work of this term, which may outlive the term. */
+  get drain(): Drain {
+    return this.#drain;
   }
 
   /**

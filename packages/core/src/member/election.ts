@@ -279,7 +279,8 @@ export class Election<V = unknown> {
     for (;;) {
       halt.throwIfAborted();
       if (wait === 'never' && (await this.#wouldWait(halt))) return undefined;
-      await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
+      const former = this.#leadership;
+      await orAborted(Promise.all([former?.released.then(() => former.drain.settled()), this.#work]), halt);
       const session = await this.#getSession(halt);
       const { name, outcome } = await this.#campaignOnce(session, halt, wait);
       if (outcome.why !== 'elected') this.#entries.discard(name);
@@ -319,7 +320,7 @@ export class Election<V = unknown> {
     const record = await semaphore.run(() => store.read(this.#spec.keys.leader, call));
     if (record !== undefined && readLeader(record).incarnation !== self.incarnation) return true;
     if (this.#leadership !== undefined) await orAborted(this.#leadership.released, halt);
-    return this.#work !== undefined;
+    return this.#work !== undefined || this.#leadership?.drain.isEmpty === false;
   }
 
   get #leadContext(): LeadContext {

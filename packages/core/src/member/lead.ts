@@ -154,7 +154,7 @@ async function workInTerm<V, T>(
   context.workBegins(result);
   const { telemetry, election } = context;
   reportWork(telemetry, election, leadership.term);
-  leadership.trackLeadWork(result);
+  leadership.drain.trackLeadWork(result);
   void settle(work, leadership).then(resolve);
   leadership.watch();
   await Promise.race([result, leadership.ended]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Fence, type Leadership, type LeadershipEnd } from '../../src/index.ts';
+import { Fence, type Leadership, type LeadershipEnd, StoreError } from '../../src/index.ts';
 import { quiet, track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
@@ -293,6 +293,28 @@ describe('the work of lead', () => {
     stuck.resolve();
     expect(await world.settles(again, 100)).toBe(true);
     await world.close();
+  });
+
+  it('does not campaign again before what it passed to waitUntil has settled', async () => {
+    const world = new World();
+    const election = world.member('a').election(NAME);
+    const stuck = Promise.withResolvers<void>();
+    const terms: bigint[] = [];
+    const leading = quiet(
+      election.lead(async (leadership) => {
+        terms.push(leadership.term);
+        if (leadership.term > 1n) return leadership.ended;
+        leadership.waitUntil(stuck.promise);
+        throw new StoreError('UNAVAILABLE', 'notSent', 'not now');
+      }),
+    );
+    await world.pass(5 * TTL_MS);
+    expect([terms, world.queue(), world.json(LEADER)]).toEqual([[1n], [], undefined]);
+    stuck.resolve();
+    await world.until(() => terms.length > 1);
+    expect(terms).toEqual([1n, 2n]);
+    await world.close();
+    await leading;
   });
 
   it('does not wait for work that is over when a fence has ended its term', async () => {

@@ -136,6 +136,23 @@ describe('a try to lead', () => {
     world.expectNothingLeft();
   });
 
+  it('is in vain while something passed to waitUntil in a former term has not settled', async () => {
+    const { world, leadership, member } = await led();
+    leadership.waitUntil(after(world, 5_000));
+    void leadership.resign();
+    await world.pass(DRAIN_MS + 10);
+    expect(await world.run(tryInVain(member), 10)).toBeUndefined();
+    await world.pass(5_000);
+    expect(
+      await world.run(
+        member.election(NAME).tryLead(({ term }) => term),
+        10,
+      ),
+    ).toBe(2n);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
   it('is in vain while work of an earlier call outlives its own term, and leads once that work has stopped', async () => {
     const world = new World();
     const member = world.member('a');
