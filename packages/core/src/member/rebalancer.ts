@@ -68,8 +68,8 @@ export class Rebalancer {
     this.#led = [...others, leadership];
     const successor = await leadership.preferred();
     if (successor === undefined || !leadership.isValid()) return false;
-    this.#telemetry.emit('rebalanced', { election: leadership.election, term: leadership.term, to: successor });
     await leadership.transferTo(successor);
+    this.#telemetry.emit('rebalanced', { election: leadership.election, term: leadership.term, to: successor });
     return true;
   }
 }

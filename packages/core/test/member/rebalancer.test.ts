@@ -53,6 +53,21 @@ describe('rebalancing', () => {
     }
   });
 
+  it('reports no handover to a candidate that leaves during the drain', async () => {
+    const world = new World();
+    const election = world.member('low', { rebalanceEveryMs: 1_000 }).election(NAME, { succession: byPriority(1, { rebalance: true }) });
+    const leadership = await world.run(election.campaign());
+    const high = world.member('high');
+    track(high.election(NAME, { succession: byPriority(2) }).campaign());
+    await world.until(() => !leadership.isValid());
+    await world.run(high.close());
+    await world.pass(2 * DRAIN_MS);
+    expect((await leadership.ended).reason).toBe('handover');
+    expect(world.events.about('preferred')).toEqual([]);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
   it('checks a tenth of the elections in an interval', async () => {
     const world = new World();
     const member = world.member('a', { rebalanceEveryMs: 1_000 });
