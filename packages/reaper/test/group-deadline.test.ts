@@ -188,13 +188,64 @@ describe('the deadline of a group', () => {
     expect(harness.machine.log).toEqual(['kill -200']);
   });
 
-  it('is not enforced after the pipe was closed, as the parent may have renewed since', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 1_000);
+  it('is enforced after the pipe was closed: a parent that could still renew would have replaced this reaper', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.group(200, 2);
+    harness.loop.pipeClosed();
+    await harness.advance(7_999);
+    expect(harness.machine.log).toEqual([]);
+    await harness.advance(1);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    expect(harness.hasEnded).toBe(false);
+    await harness.advance(1_500);
+    expect(harness.hasEnded).toBe(true);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    expect(harness.machine.table.has(PARENT)).toBe(true);
+  });
+
+  it('is enforced while the pipe is closed until no process of the group is left', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.group(200, 2);
+    harness.machine.set(201, { stuck: true });
+    harness.loop.pipeClosed();
+    await harness.advance(60_000);
+    expect(harness.hasEnded).toBe(false);
+    harness.machine.set(201, { stuck: false });
+    await harness.advance(1_000);
+    expect(harness.machine.table.has(201)).toBe(false);
+    expect(harness.hasEnded).toBe(true);
+  });
+
+  it('lets a reaper whose pipe is closed end once its groups are gone by themselves', async () => {
+    const harness = await LoopHarness.withLease();
     await harness.group(200);
     harness.loop.pipeClosed();
-    await harness.advance(5_000);
+    harness.machine.table.delete(200);
+    await harness.advance(9_500);
+    expect(harness.hasEnded).toBe(true);
     expect(harness.machine.log).toEqual([]);
-    expect(harness.hasEnded).toBe(false);
+  });
+
+  it('does not exist without a lease: the group stays bound to its parent after the pipe was closed', async () => {
+    const harness = await LoopHarness.start();
+    await harness.group(200);
+    harness.loop.pipeClosed();
+    await harness.advance(60_000);
+    expect([harness.machine.log, harness.hasEnded]).toEqual([[], false]);
+    harness.machine.table.delete(PARENT);
+    await harness.advance(1_000);
+    expect(harness.machine.log).toEqual(['kill -200', 'closed']);
+    expect(harness.hasEnded).toBe(true);
+  });
+
+  it('never ends a group of another program that got the id of a group that is gone', async () => {
+    const harness = await LoopHarness.withLease();
+    harness.machine.isLinux = false;
+    await harness.group(200);
+    await harness.advance(8_050);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    harness.machine.start(200, { started: '9' });
+    await harness.advance(60_000);
+    expect(harness.machine.log).toEqual(['kill -200']);
   });
 });

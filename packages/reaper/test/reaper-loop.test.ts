@@ -20,7 +20,7 @@ describe('a reaper whose parent lives', () => {
     harness.loop.pipeClosed();
     await harness.advance(8_900);
     expect(harness.hasEnded).toBe(false);
-    await harness.advance(300);
+    await harness.advance(600);
     expect(harness.hasEnded).toBe(true);
     expect(harness.machine.log).toEqual([]);
   });

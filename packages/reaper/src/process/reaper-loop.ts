@@ -9,12 +9,15 @@
  *
  * **Deadline.** While the parent lives, the reaper kills a group as soon as a lease that the group
  * depends on may expire at the store. The parent should have stopped the group long before, so the
- * parent is paused or late. The reaper leaves the parent alone, and revokes nothing.
+ * parent is paused or late. The reaper leaves the parent alone, and revokes nothing. A closed pipe
+ * does not change this. A parent that still renews kills a reaper whose pipe is closed or broken, at
+ * the next renewal at the latest, and starts another one. If the reaper still runs at the deadline,
+ * the thread that led was terminated, or the parent runs another program since `execve`.
  */
 
 import type { Clock } from '@incumbent/core';
 
-import { isDead, killGroup } from '../death.ts';
+import { isDead, isGroupGone, killGroup } from '../death.ts';
 import type { ParentMessage, ProcessId } from '../messages.ts';
 import type { System } from '../system.ts';
 import { pause } from './pause.ts';
@@ -45,11 +48,13 @@ const QUIET_MS = 50;
  */
 const EXIT_MS = 2_000;
 
-/** How often the death is checked after the pipe was closed, by the time since then. */
+/**
+ * How often the death is checked after the pipe was closed, by the time since then. Later, every
+ * {@link CHECK_EVERY_MS}.
+ */
 const CHECK_INTERVALS = [
   { everyMs: 1, untilMs: 250 },
   { everyMs: 10, untilMs: EXIT_MS },
-  { everyMs: 100, untilMs: Infinity },
 ] as const;
 
 /**
@@ -115,17 +120,14 @@ export class ReaperLoop {
   async run(): Promise<void> {
     const nextIntervalMs = this.#checkIntervals();
     while (!this.#ended.signal.aborted) {
-      if (this.#parent !== undefined && (this.#isPipeClosed || this.#options.isOrphan(this.#parent.pid))) {
-        if (isDead(this.#options.system, this.#parent)) {
-          await this.#readRest();
-          return this.#reap();
-        }
-        if (this.#hasNothingToDo()) return;
-        await pause(this.#clock, nextIntervalMs());
-      } else {
-        if (this.#isPipeClosed) return;
-        await pause(this.#clock, Math.min(CHECK_EVERY_MS, this.#killOverdueGroups()), this.#changed.signal);
+      const mayBeDead = this.#isPipeClosed || (this.#parent !== undefined && this.#options.isOrphan(this.#parent.pid));
+      if (mayBeDead && this.#parent !== undefined && isDead(this.#options.system, this.#parent)) {
+        await this.#readRest();
+        return this.#reap();
       }
+      const killInMs = this.#killOverdueGroups();
+      if (this.#hasNothingToDo()) return;
+      await pause(this.#clock, Math.min(mayBeDead ? nextIntervalMs() : CHECK_EVERY_MS, killInMs), this.#changed.signal);
     }
   }
 
@@ -182,13 +184,15 @@ export class ReaperLoop {
   }
 
   /**
-   * Kills the overdue groups that are not gone. Returns after how long the groups must be checked
-   * again, in ms.
+   * Kills the overdue groups, and drops those that are gone, because their ids may be used again.
+   * Returns after how long the groups must be checked again, in ms.
    */
   #killOverdueGroups(): number {
-    const { system } = this.#options;
     const now = this.#clock.monotonic();
-    const overdue = this.#state.overdueGroups(now, this.#clock.wall()).filter((group) => killGroup(system, group));
+    const overdue: BoundGroup[] = [];
+    for (const group of this.#state.overdueGroups(now, this.#clock.wall()))
+      if (killGroup(this.#options.system, group)) overdue.push(group);
+      else this.#state.apply({ type: 'release', pid: group.pid });
     if (overdue.some((group) => !this.#overdue.has(group))) this.#overdueSince = now;
     this.#overdue = new Set(overdue);
     const deadlineInMs = this.#state.nextDeadlineInMs(now) ?? CHECK_EVERY_MS;
@@ -196,11 +200,14 @@ export class ReaperLoop {
   }
 
   /**
-   * Whether the reaper may exit although the parent lives: the pipe was closed by mistake, so no
-   * message can come, every lease that it knows has expired, and no group is bound.
+   * Whether the reaper may exit although the parent lives: the pipe is closed, so no message can
+   * come, every lease that it knows has expired, and every group is gone.
    */
   #hasNothingToDo(): boolean {
-    return this.#clock.monotonic() > Math.max(this.#pipeClosedAt + EXIT_MS, this.#state.allExpiredBy) && this.#state.groups.size === 0;
+    if (!this.#isPipeClosed) return false;
+    if (this.#parent === undefined) return true;
+    const isOver = this.#clock.monotonic() > Math.max(this.#pipeClosedAt + EXIT_MS, this.#state.allExpiredBy);
+    return isOver && [...this.#state.groups.values()].every((group) => isGroupGone(this.#options.system, group));
   }
 
   #checkIntervals(): () => number {
