@@ -96,24 +96,40 @@ export function serializeMessage(message: ParentMessage | ReaperMessage): string
 
 /** @throws A `SyntaxError` if the line is not such a message. */
 export function parseParentMessage(line: string): ParentMessage {
-  return parse<ParentMessage>(line, parentMessages);
-}
-
-/** @throws A `SyntaxError` if the line is not such a message. */
-export function parseReaperMessage(line: string): ReaperMessage {
-  return parse<ReaperMessage>(line, reaperMessages);
-}
-
-function parse<T extends { readonly type: string }>(line: string, shapes: Readonly<Record<T['type'], Shape>>): T {
   const message: unknown = JSON.parse(line);
-  if (fits<T>(message, shapes)) return message;
-  // The error does not quote the line, which may contain a secret.
-  throw new SyntaxError('the line is not a message between a process and its reaper');
+  if (isTyped(message) && fits<ParentMessage>(message, parentMessages)) return message;
+  throw notMessage();
 }
 
-function fits<T extends { readonly type: string }>(message: unknown, shapes: Readonly<Record<string, Shape>>): message is T {
-  if (typeof message !== 'object' || message === null || !('type' in message)) return false;
-  const shape = Object.entries(shapes).find(([type]) => type === message.type)?.[1];
+/**
+ * Returns undefined for a message of an unknown type: after an upgrade in place, a restarted reaper
+ * process may be of a newer version than its parent.
+ *
+ * @throws A `SyntaxError` if the line is no message.
+ */
+export function parseReaperMessage(line: string): ReaperMessage | undefined {
+  const message: unknown = JSON.parse(line);
+  if (!isTyped(message)) throw notMessage();
+  if (fits<ReaperMessage>(message, reaperMessages)) return message;
+  if (Object.hasOwn(reaperMessages, message.type)) throw notMessage();
+  return undefined;
+}
+
+/** The error does not quote the line, which may contain a secret. */
+function notMessage(): SyntaxError {
+  return new SyntaxError('the line is not a message between a process and its reaper');
+}
+
+interface Typed {
+  readonly type: string;
+}
+
+function isTyped(message: unknown): message is Typed {
+  return typeof message === 'object' && message !== null && 'type' in message && typeof message.type === 'string';
+}
+
+function fits<T extends Typed>(message: Typed, shapes: Readonly<Record<T['type'], Shape>>): message is T {
+  const shape = Object.entries<Shape>(shapes).find(([type]) => type === message.type)?.[1];
   if (shape === undefined) return false;
   const fields = new Map<string, unknown>(Object.entries(message));
   return Object.entries(shape).every(([name, kind]) => {

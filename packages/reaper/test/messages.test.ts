@@ -53,7 +53,12 @@ describe('a message on the pipe', () => {
 
   it('of the reaper is read as it was written', () => {
     expect(parseReaperMessage(serializeMessage({ type: 'refused', why: 'so' }))).toEqual({ type: 'refused', why: 'so' });
-    expect(() => parseReaperMessage('{"type":"end"}')).toThrow(SyntaxError);
+    expect(() => parseReaperMessage('{"type":"refused"}')).toThrow(SyntaxError);
+    expect(() => parseReaperMessage('{')).toThrow(SyntaxError);
+  });
+
+  it('of a newer reaper is ignored if its type is unknown', () => {
+    expect(parseReaperMessage('{"type":"toString"}')).toBeUndefined();
   });
 });
 

@@ -226,6 +226,24 @@ describe('the reaper process', () => {
     expect(at(fakes, 0).signals).toEqual(['SIGKILL']);
   });
 
+  it('may be of a newer version, and send messages of unknown types', () => {
+    const { reaper, fakes, events } = startScenario();
+    reaper.send(LEASE);
+    at(fakes, 0).pipe.emit('data', '{"type":"revoked","lease":2}\n');
+    at(fakes, 0).ready();
+    expect(at(fakes, 0).signals).toEqual([]);
+    expect(events).toEqual([['reaperReady', { pid: 4711 }]]);
+  });
+
+  it.each(['Segmentation fault\n', '{"type":"refused"}\n', 'null\n'])('is killed when it sends garbage: %j', (garbage) => {
+    const { reaper, fakes, events } = startScenario();
+    reaper.send(LEASE);
+    at(fakes, 0).pipe.emit('data', garbage);
+    expect(at(fakes, 0).signals).toEqual(['SIGKILL']);
+    at(fakes, 0).exit(null, 'SIGKILL');
+    expect(events).toEqual([['reaperLost', { code: null, signal: 'SIGKILL', nextInMs: 1_000 }]]);
+  });
+
   it('is killed when it leaves more than a mebibyte unread', () => {
     const { reaper, fakes } = startScenario();
     reaper.send(LEASE);

@@ -5,7 +5,7 @@
 
 import type { ReapedMember } from '@incumbent/core';
 
-import { parseReaperMessage, serializeMessage, splitLines, type ParentMessage } from '../messages.ts';
+import { parseReaperMessage, serializeMessage, splitLines, type ParentMessage, type ReaperMessage } from '../messages.ts';
 import { ReplayLog } from './replay-log.ts';
 import type { SpawnedReaper } from '../spawn.ts';
 
@@ -147,7 +147,14 @@ export class ReaperProcess {
   }
 
   #receive(running: Running, line: string): void {
-    const message = parseReaperMessage(line);
+    let message: ReaperMessage | undefined;
+    try {
+      message = parseReaperMessage(line);
+    } catch {
+      running.child.kill('SIGKILL');
+      return;
+    }
+    if (message === undefined) return;
     if (message.type === 'refused') {
       this.#isRefused = true;
       this.#reportLoss({ why: message.why });
