@@ -68,6 +68,13 @@ function startScenario({ hasPipe = true } = {}): {
   return { reaper, fakes, events, listener };
 }
 
+/** Adds a listener. Returns the events that it gets. */
+function joinAnother(reaper: ReaperProcess): readonly unknown[] {
+  const events: unknown[] = [];
+  reaper.addListener({ emit: (...event) => void events.push(event) });
+  return events;
+}
+
 function at<T>(list: readonly T[], index: number): T {
   return list.at(index) ?? expect.unreachable(`no element ${index}`);
 }
@@ -130,6 +137,51 @@ describe('the reaper process', () => {
     expect(at(fakes, 0).received.at(-1)).toEqual({ type: 'end' });
     await vi.advanceTimersByTimeAsync(100_000);
     expect(fakes.length).toBe(1);
+  });
+
+  it('is reported once to a member that joins when the process is ready already', () => {
+    const { reaper, fakes, events } = startScenario();
+    reaper.send(LEASE);
+    const early = joinAnother(reaper);
+    expect(early).toEqual([]);
+    at(fakes, 0).ready();
+    const late = joinAnother(reaper);
+    expect([early, late, events]).toEqual([events, events, [['reaperReady', { pid: 4711 }]]]);
+  });
+
+  it('is reported as lost to a member that joins before the next process is ready', async () => {
+    const { reaper, fakes, events } = startScenario();
+    reaper.send(LEASE);
+    at(fakes, 0).exit(1, null);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const late = joinAnother(reaper);
+    expect(late).toEqual([['reaperLost', { code: 1, signal: null, nextInMs: 1_000 }]]);
+    at(fakes, 1).ready();
+    expect(late.slice(1)).toEqual(events.slice(1));
+    expect(joinAnother(reaper)).toEqual([['reaperReady', { pid: 4711 }]]);
+  });
+
+  it('is reported as refused to every member that joins later', async () => {
+    const { reaper, fakes, listener } = startScenario();
+    reaper.send(LEASE);
+    at(fakes, 0).pipe.emit('data', serializeMessage({ type: 'refused', why: 'so' }));
+    at(fakes, 0).exit(0, null);
+    reaper.send({ type: 'forget', lease: 2 });
+    await reaper.removeListener(listener);
+    expect(joinAnother(reaper)).toEqual([['reaperLost', { why: 'so' }]]);
+  });
+
+  it('is not reported as lost to a member that joins after the members that had lost it', async () => {
+    const { reaper, fakes, listener } = startScenario();
+    reaper.send(LEASE);
+    at(fakes, 0).exit(1, null);
+    reaper.send({ type: 'forget', lease: 2 });
+    await reaper.removeListener(listener);
+    const next = joinAnother(reaper);
+    reaper.send(LEASE);
+    expect(next).toEqual([]);
+    at(fakes, 1).exit(1, null);
+    expect(next).toMatchObject([['reaperLost', { code: 1 }]]);
   });
 
   it('stays after the last member while a group is bound', async () => {

@@ -52,10 +52,10 @@ export class ReaperProcess {
    */
   #isRefused = false;
   /**
-   * Members were notified that the reaper process is gone. They are notified again only after
-   * another one was ready.
+   * What happened to the last reaper process; undefined once another one is ready. Every member is
+   * notified of one loss only until then.
    */
-  #isLossReported = false;
+  #loss: Readonly<Record<string, unknown>> | undefined;
 
   constructor(options: ReaperProcessOptions) {
     this.#options = options;
@@ -66,8 +66,11 @@ export class ReaperProcess {
     return this.#running?.child.pid;
   }
 
+  /** Adds a listener, and notifies it at once if a reaper process is ready or lost. */
   addListener(listener: Listener): void {
     this.#listeners.add(listener);
+    if (this.#running?.isReady === true) listener.emit('reaperReady', { pid: this.pid });
+    else if (this.#loss !== undefined) listener.emit('reaperLost', this.#loss);
   }
 
   /**
@@ -92,6 +95,7 @@ export class ReaperProcess {
 
   async #endIfIdle(): Promise<void> {
     if (this.#listeners.size > 0 || !this.#log.isEmpty) return;
+    if (!this.#isRefused) this.#loss = undefined;
     clearTimeout(this.#restart);
     this.#restart = undefined;
     const running = this.#running;
@@ -161,7 +165,7 @@ export class ReaperProcess {
       return;
     }
     running.isReady = true;
-    this.#isLossReported = false;
+    this.#loss = undefined;
     for (const listener of this.#listeners) listener.emit('reaperReady', { pid: running.child.pid });
   }
 
@@ -175,8 +179,9 @@ export class ReaperProcess {
   }
 
   #reportLoss(fields: Readonly<Record<string, unknown>>): void {
-    if (this.#isLossReported) return;
-    this.#isLossReported = true;
+    const isReported = this.#loss !== undefined;
+    this.#loss = fields;
+    if (isReported) return;
     for (const listener of this.#listeners) listener.emit('reaperLost', fields);
   }
 
