@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -15,10 +16,13 @@ class FakeProcess {
   readonly child = new EventEmitter();
   readonly pipe = new Socket();
   readonly lean: boolean;
+  /** How many characters the parent has written. */
+  written = 0;
 
   constructor(lean: boolean) {
     this.lean = lean;
     this.pipe.write = (line: unknown) => {
+      this.written += String(line).length;
       const message: ParentMessage = JSON.parse(String(line));
       this.received.push(message);
       if (message.type === 'end') queueMicrotask(() => this.exit(0, null));
@@ -49,7 +53,7 @@ const PARENT: ParentMessage = { type: 'parent', pid: 1 };
 const LEASE: ParentMessage = { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't', from: 1 };
 const STORE: ParentMessage = { type: 'store', store: 1, module: 'm', access: 'a' };
 
-function startScenario({ hasPipe = true } = {}): {
+function startScenario({ hasPipe = true, isReading = true } = {}): {
   reaper: ReaperProcess;
   fakes: FakeProcess[];
   events: unknown[];
@@ -59,6 +63,7 @@ function startScenario({ hasPipe = true } = {}): {
   const events: unknown[] = [];
   const start = (lean: boolean): SpawnedReaper => {
     const fake = new FakeProcess(lean);
+    if (!isReading) Object.defineProperty(fake.pipe, 'writableLength', { get: () => fake.written });
     fakes.push(fake);
     return fake.started(hasPipe);
   };
@@ -299,9 +304,53 @@ describe('the reaper process', () => {
   it('is killed when it leaves more than a mebibyte unread', () => {
     const { reaper, fakes } = startScenario();
     reaper.send(LEASE);
+    at(fakes, 0).ready();
     Object.defineProperty(at(fakes, 0).pipe, 'writableLength', { value: 2_000_000 });
     reaper.send({ type: 'forget', lease: 2 });
     expect(at(fakes, 0).signals).toEqual(['SIGKILL']);
+  });
+
+  it('may leave more unread until it is ready, as with the stores of many members', () => {
+    const { reaper, fakes } = startScenario();
+    reaper.send(LEASE);
+    const fake = at(fakes, 0);
+    let unread = 4_000_000;
+    Object.defineProperty(fake.pipe, 'writableLength', { get: () => unread });
+    reaper.send(STORE);
+    fake.ready();
+    reaper.send(STORE);
+    unread = 5_000_000;
+    reaper.send(STORE);
+    expect(fake.signals).toEqual([]);
+    unread = 5_100_000;
+    reaper.send(STORE);
+    expect(fake.signals).toEqual(['SIGKILL']);
+  });
+
+  it('gets all messages again before it is ready, however many they are', () => {
+    const { reaper, fakes } = startScenario({ isReading: false });
+    for (let store = 1; store <= 300; store += 1) reaper.send({ ...STORE, store, access: 'x'.repeat(10_000) });
+    reaper.send(LEASE);
+    expect([at(fakes, 0).received.length, at(fakes, 0).signals]).toEqual([302, []]);
+  });
+
+  it('is killed, and reported as lost, if it is not ready within 30 s', async () => {
+    const { reaper, fakes, events } = startScenario();
+    reaper.send(LEASE);
+    vi.advanceTimersByTime(29_999);
+    await setImmediate();
+    expect(at(fakes, 0).signals).toEqual([]);
+    vi.advanceTimersByTime(1);
+    await setImmediate();
+    expect(at(fakes, 0).signals).toEqual(['SIGKILL']);
+    at(fakes, 0).exit(null, 'SIGKILL');
+    expect(events).toEqual([['reaperLost', { code: null, signal: 'SIGKILL', nextInMs: 1_000 }]]);
+    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(30_000);
+    // As after a block of the event loop, in which the message arrived.
+    at(fakes, 1).ready();
+    await setImmediate();
+    expect(at(fakes, 1).signals).toEqual([]);
   });
 
   it('is started again if spawn throws', async () => {

@@ -28,13 +28,24 @@ const LONGEST_RESTART_MS = 60_000;
 /** A reaper process that was asked to end is killed after so long, in ms. */
 const END_TIMEOUT_MS = 1_000;
 
-/** A reaper process with more unread bytes than this is stopped or stuck, and is killed. */
+/** A reaper process that is not ready after so long, in ms, is stopped or stuck, and is killed. */
+const READY_TIMEOUT_MS = 30_000;
+
+/**
+ * A reaper process that leaves more bytes than this unread, not counting those that it had not read
+ * when it was ready, is stopped or stuck, and is killed.
+ */
 const MAX_UNREAD_BYTES = 2 ** 20;
 
 interface Running extends SpawnedReaper {
   readonly ended: Promise<void>;
   readonly startedAt: number;
   isReady: boolean;
+  /**
+   * Infinity until the process is ready: nothing is read while it starts, and the stores of many
+   * members need much space.
+   */
+  maxUnreadBytes: number;
   isEnding: boolean;
 }
 
@@ -120,7 +131,14 @@ export class ReaperProcess {
       return;
     }
     const { promise, resolve } = Promise.withResolvers<void>();
-    const running: Running = { ...started, ended: promise, startedAt: performance.now(), isReady: false, isEnding: false };
+    const running: Running = {
+      ...started,
+      ended: promise,
+      startedAt: performance.now(),
+      isReady: false,
+      maxUnreadBytes: Infinity,
+      isEnding: false,
+    };
     this.#running = running;
     this.#listenTo(running, resolve);
     for (const message of [this.#options.parent, ...this.#log.messages()]) this.#write(running, message);
@@ -128,8 +146,14 @@ export class ReaperProcess {
 
   #listenTo(running: Running, ended: () => void): void {
     const { child, pipe } = running;
+    const killUnlessReady = (): void => {
+      if (!running.isReady) child.kill('SIGKILL');
+    };
+    // If the event loop was blocked, the message "ready" is read before the immediate runs.
+    const readyTimer = setTimeout(() => setImmediate(killUnlessReady), READY_TIMEOUT_MS).unref();
     const onEnd = (fields: Readonly<Record<string, unknown>>): void => {
       ended();
+      clearTimeout(readyTimer);
       pipe?.destroy();
       if (this.#running !== running) return;
       this.#running = undefined;
@@ -165,6 +189,7 @@ export class ReaperProcess {
       return;
     }
     running.isReady = true;
+    running.maxUnreadBytes = unreadBytes(running) + MAX_UNREAD_BYTES;
     this.#loss = undefined;
     for (const listener of this.#listeners) listener.emit('reaperReady', { pid: running.child.pid });
   }
@@ -185,8 +210,12 @@ export class ReaperProcess {
     for (const listener of this.#listeners) listener.emit('reaperLost', fields);
   }
 
-  #write({ pipe, child }: Running, message: ParentMessage): void {
-    if ((pipe?.writableLength ?? 0) > MAX_UNREAD_BYTES) child.kill('SIGKILL');
-    else pipe?.write(serializeMessage(message));
+  #write(running: Running, message: ParentMessage): void {
+    if (unreadBytes(running) > running.maxUnreadBytes) running.child.kill('SIGKILL');
+    else running.pipe?.write(serializeMessage(message));
   }
+}
+
+function unreadBytes({ pipe }: Running): number {
+  return pipe?.writableLength ?? 0;
 }
