@@ -9,10 +9,11 @@
  *
  * **Deadline.** While the parent lives, the reaper kills a group as soon as a lease that the group
  * depends on may expire at the store. The parent should have stopped the group long before, so the
- * parent is paused or late. The reaper leaves the parent alone, and revokes nothing. A closed pipe
- * does not change this. A parent that still renews kills a reaper whose pipe is closed or broken, at
- * the next renewal at the latest, and starts another one. If the reaper still runs at the deadline,
- * the thread that led was terminated, or the parent runs another program since `execve`.
+ * parent is paused or late. The reaper leaves the parent alone, and revokes nothing.
+ *
+ * A closed pipe does not change this. A parent that still renews kills a reaper whose pipe is
+ * closed or broken, at the next renewal at the latest, and starts another one. If the reaper still
+ * runs at the deadline, the thread that led was terminated, or the parent has called `execve`.
  */
 
 import type { Clock } from '@incumbent/core';
