@@ -20,7 +20,7 @@ export interface CronMark {
 /** What `@Lead` notes of a method. */
 export interface LeadMark {
   readonly election: string;
-  readonly options: ElectionOptions;
+  readonly options: ElectionOptions | undefined;
 }
 
 export const CronMethod: ReflectableDecorator<CronMark> = Reflector.createDecorator<CronMark>();
@@ -50,8 +50,10 @@ export function LeaderCron(expression: string, options: LeaderCronOptions = {}):
  * The method runs while this process leads the election, and gets the `Leadership`: as the work of
  * `election.lead`, once per term. It must stop when `leadership.signal` aborts. Work that returns
  * resigns, and the process does not campaign again. The options are those of `member.election`.
+ * Leave them out if a provider calls `host.election` for this election in its constructor or in
+ * `onModuleInit`: such a call comes first, so it has the options.
  */
-export function Lead(election: string, options: ElectionOptions = {}): MethodDecorator {
+export function Lead(election: string, options?: ElectionOptions): MethodDecorator {
   return applyDecorators(LeadMethod({ election, options }));
 }
 

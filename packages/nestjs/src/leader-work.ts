@@ -4,9 +4,9 @@ import { Inject, type InjectionToken, Module, type OnApplicationBootstrap, type 
 import { DiscoveryModule, DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { cronSchedule, FleetCron, type FleetCronOptions } from '@incumbent/cron';
-import { sleep, systemClock } from 'incumbent';
+import { isIncumbentError, sleep, systemClock } from 'incumbent';
 import { ElectionHost } from 'incumbent/host';
-import { type CronMark, CronMethod, LeadMethod } from './decorators.ts';
+import { type CronMark, CronMethod, type LeadMark, LeadMethod } from './decorators.ts';
 import { type IncumbentModuleOptions, OPTIONS } from './options.ts';
 import { print } from './print.ts';
 
@@ -69,7 +69,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       if (lead === undefined) continue;
       checkStatic(method, '@Lead');
       addWork(works, lead.election, `@Lead of ${nameOf(method)}`);
-      this.#host.election(lead.election, lead.options);
+      this.#makeElection(method, lead);
       begins.push(() => this.#host.lead(lead.election, method.call));
     }
     if (jobs.length > 0) {
@@ -89,6 +89,17 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       over.abort();
     }
     await this.#host.close();
+  }
+
+  /** @throws As `host.election` does. An error about the options names the method. */
+  #makeElection(method: Method, { election, options }: LeadMark): void {
+    try {
+      this.#host.election(election, options);
+    } catch (error) {
+      if (options === undefined || !isIncumbentError(error, 'INVALID_OPTION')) throw error;
+      const text = `@Lead of ${nameOf(method)} has options that the election "${election}" refuses: ${error.message}`;
+      throw Object.assign(new Error(text, { cause: error }), { code: error.code, details: error.details });
+    }
   }
 
   /** Schedules the jobs. The function that this returns begins to run them. */

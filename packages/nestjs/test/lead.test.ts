@@ -1,6 +1,6 @@
 import { type CanActivate, Inject, type INestApplicationContext, Logger, Module, Scope, type Type } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import { type Leadership, Member } from 'incumbent';
+import { type ElectionOptions, type Leadership, Member } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ElectionHost, IncumbentHealthIndicator, IncumbentModule, Lead, LeaderCron, LeaderGuard } from '../src/index.ts';
 import { clusterOfEachTest, contextOf, decorate, optionsFor, startApp } from './support/app.ts';
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 /** A provider with work of the leader, which notes its begin and its end. */
-function mailer(id: string, work: (leadership: Leadership) => unknown = ({ ended }) => ended): Type {
+function mailer(id: string, work: (leadership: Leadership) => unknown = ({ ended }) => ended, options?: ElectionOptions): Type {
   class Mailer {
     async send(leadership: Leadership): Promise<void> {
       said.push(`${id} begins in term ${leadership.term}`);
@@ -20,7 +20,7 @@ function mailer(id: string, work: (leadership: Leadership) => unknown = ({ ended
       said.push(`${id} ends`);
     }
   }
-  decorate(Mailer, 'send', Lead('mailer'));
+  decorate(Mailer, 'send', Lead('mailer', options));
   return Mailer;
 }
 
@@ -124,6 +124,32 @@ describe('a question for the leader in onModuleInit', () => {
     await cluster().advance(500);
     expect([asked, said]).toEqual([[false], ['a begins in term 1']]);
     await cluster().run(app.close());
+  });
+});
+
+describe('an election that a provider makes in onModuleInit', () => {
+  /** A provider that subscribes to the election before `@Lead` makes it. */
+  const subscriber = {
+    provide: 'SUBSCRIBER',
+    useFactory: (host: ElectionHost) => ({
+      onModuleInit: () => host.election('mailer').onElected(({ term }) => said.push(`elected in term ${term}`)),
+    }),
+    inject: [ElectionHost],
+  };
+
+  it('is the one of @Lead, whose work runs once', async () => {
+    const app = await startApp(cluster(), 'a', { providers: [subscriber, mailer('a')] });
+    await cluster().advance(500);
+    expect(said.toSorted()).toEqual(['a begins in term 1', 'elected in term 1']);
+    await cluster().run(app.close());
+  });
+
+  it('prevents the start if @Lead has options, which come too late', async () => {
+    const starting = startApp(cluster(), 'a', { providers: [subscriber, mailer('a', undefined, { value: 'a' })] });
+    await expect(starting).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/^@Lead of Mailer\.send has options that the election "mailer" refuses: .* made before/),
+    });
   });
 });
 
