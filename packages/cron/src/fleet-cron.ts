@@ -13,7 +13,7 @@ import {
   orAborted,
 } from '@incumbent/core/adapter';
 import { type CronReport, reporter, warn } from './reports.ts';
-import { checkSchedule, type Schedule } from './schedule.ts';
+import { checkSchedule, nextSlot, type Schedule } from './schedule.ts';
 import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, MISFIRES, type TermContext } from './term.ts';
 
 /** The options of one job. Those of the `FleetCron` are the defaults. */
@@ -123,7 +123,11 @@ export class FleetCron {
    * Work that throws is reported. Its slot does not run again. Work that throws a fence's
    * `STALE_TERM` ends the leadership, as in `election.lead`.
    *
-   * @throws `INVALID_NAME`. `INVALID_OPTION`, also for a name that has been added, and after `run`.
+   * Asks the schedule for its next slot, so that a mistake prevents the start of the process: later
+   * it would end the leadership, and with it the runs of all jobs.
+   *
+   * @throws `INVALID_NAME`. `INVALID_OPTION`, also for a name that has been added, after `run`, and
+   *   if the schedule throws or returns a time in the past. A schedule may return null.
    */
   add(name: string, schedule: Schedule, work: (run: CronRun) => unknown, options: JobOptions = {}): void {
     checkName('job', name);
@@ -131,6 +135,7 @@ export class FleetCron {
     checkFunction('work', work);
     if (this.#jobs.has(name)) throw invalidText('job', name, 'a name that no other job has');
     if (this.#isRunning) throw invalidText('job', name, 'added before run() is called');
+    askOnce(name, schedule, this.#context.clock.wall());
     this.#jobs.set(name, { name, schedule, work, ...this.optionsOf(options) });
   }
 
@@ -199,6 +204,21 @@ export class FleetCron {
   optionsOf(options: JobOptions): Filled<JobOptions> {
     checkKnown('job', options, jobOptions);
     return checkJob(options, this.#defaults);
+  }
+}
+
+/** Throws `INVALID_OPTION`, with the name of the job, if the schedule cannot say its next slot. */
+function askOnce(job: string, schedule: Schedule, nowMs: number): void {
+  try {
+    nextSlot(schedule, nowMs);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const refusal = invalidOption(
+      `the schedule of the job "${job}"`,
+      schedule,
+      `one that returns its next slot or null. Its error: ${why}`,
+    );
+    throw Object.assign(refusal, { cause: error });
   }
 }
 

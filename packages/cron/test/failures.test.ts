@@ -1,6 +1,7 @@
 import { ElectionAdmin, Fence } from '@incumbent/core';
+import { CronTime } from 'cron';
 import { describe, expect, it, vi } from 'vitest';
-import { FleetCron, type FleetCronOptions, NodeCronCoordinator } from '../src/index.ts';
+import { cronSchedule, FleetCron, type FleetCronOptions, NodeCronCoordinator } from '../src/index.ts';
 import { every, Fleet, secondsOf, START_MS } from './support/fleet.ts';
 
 const invalid = (code = 'INVALID_OPTION'): unknown => expect.objectContaining({ code });
@@ -321,6 +322,21 @@ describe('an option', () => {
     for (const add of jobs) expect(add).toThrow(invalid());
     expect(() => cron.add('tick', every(1_000), () => {})).toThrow('job is "tick": it must be a name that no other job has');
     expect(() => cron.add('a/b', every(1_000), () => {})).toThrow(invalid('INVALID_NAME'));
+  });
+
+  it.each([
+    [
+      'has no time within 8 years',
+      () => cronSchedule(new CronTime('0 0 0 30 2 *', 'UTC')),
+      'No execution date was found in the next 8 years',
+    ],
+    ['goes back', () => ({ nextRun: () => new Date(0) }), 'it must be a Date after'],
+  ])('of a job is refused if its schedule %s, and the error names the job', async (_, scheduleOf, reason) => {
+    await using fleet = new Fleet();
+    const { cron } = fleet.process('a');
+    const refusal = { code: 'INVALID_OPTION', message: expect.stringMatching(new RegExp(`schedule of the job "never".*${reason}`)) };
+    expect(() => cron.add('never', scheduleOf(), () => {})).toThrow(expect.objectContaining(refusal));
+    cron.add('never', { nextRun: () => null }, () => {});
   });
 });
 

@@ -166,6 +166,17 @@ describe('a method with @LeaderCron', () => {
     await expect(refused).rejects.toThrow(/^@LeaderCron of Reports\.tick .* with the default scope$/);
   });
 
+  it.each(['0 0 0 30 2 *', '0 0 0 31 4,6 *'])('prevents the start if its expression never matches: %s', async (expression) => {
+    class Reports {
+      tick(): void {}
+    }
+    decorate(Reports, 'tick', LeaderCron(expression, { timeZone: 'UTC' }));
+    await expect(startApp(cluster(), 'a', { providers: [Reports] })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('the schedule of the job "Reports.tick"'),
+    });
+  });
+
   it('without ScheduleModule prevents the start', async () => {
     const imports = [IncumbentModule.forRoot(optionsFor(cluster(), 'a'))];
     await expect(contextOf({ imports, providers: [reports('a', {})] })).rejects.toThrow('import ScheduleModule.forRoot()');
