@@ -18,9 +18,10 @@ export type CronReport =
    */
   | { readonly type: 'interrupted'; readonly job: string; readonly slot: Date; readonly term: bigint }
   /**
-   * This process had claimed the slot when its leadership ended, and its run had not ended: the
-   * signal of the run has aborted with `reason`, and the end of the run will not be recorded. The
-   * next leader reports the run as `interrupted`.
+   * The signal of the run has aborted with `reason` before the run ended: the leadership of this
+   * process has ended, or an error of a schedule or of the store ends all jobs of this process, and
+   * `reason` is that error. The end of the run will not be recorded. The next leader reports the
+   * run as `interrupted`.
    */
   | { readonly type: 'aborted'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly reason: unknown }
   /**

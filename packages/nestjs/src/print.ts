@@ -39,7 +39,7 @@ export function print(report: CronReport): void {
     case 'interrupted':
       return logger.warn(`${job}: the run of ${report.slot.toISOString()} was interrupted, and will not run again`);
     case 'aborted':
-      return logger.warn(`${job}: the run of ${report.slot.toISOString()} was told to stop: the leadership has ended`);
+      return logger.warn(`${job}: the run of ${report.slot.toISOString()} was told to stop: ${messageOf(report.reason)}`);
     case 'failed':
       return logger.error(`${job}: the run of ${report.slot.toISOString()} failed`, stackOf(report.error));
     case 'ahead':
@@ -50,6 +50,10 @@ export function print(report: CronReport): void {
     default:
       return report satisfies never;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function stackOf(error: unknown): string {

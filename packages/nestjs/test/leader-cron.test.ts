@@ -1,8 +1,9 @@
-import { type Provider, Scope } from '@nestjs/common';
+import { Logger, type Provider, Scope } from '@nestjs/common';
 import { Cron, SchedulerRegistry } from '@nestjs/schedule';
 import type { CronReport, CronRun, JobOptions } from '@incumbent/cron';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { IncumbentModule, LeaderCron } from '../src/index.ts';
+import { print } from '../src/print.ts';
 import { clusterOfEachTest, contextOf, decorate, optionsFor, startApp } from './support/app.ts';
 
 const cluster = clusterOfEachTest();
@@ -180,5 +181,16 @@ describe('a method with @LeaderCron', () => {
   it('without ScheduleModule prevents the start', async () => {
     const imports = [IncumbentModule.forRoot(optionsFor(cluster(), 'a'))];
     await expect(contextOf({ imports, providers: [reports('a', {})] })).rejects.toThrow('import ScheduleModule.forRoot()');
+  });
+});
+
+describe('the log', () => {
+  it('says why a run was told to stop, which may be an error of another job', () => {
+    const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => {});
+    const reason = new Error('the schedule of another job failed');
+    print({ type: 'aborted', job: 'report', slot: new Date('2030-01-01T00:00:02Z'), term: 3n, reason });
+    const lines = warn.mock.calls.map(([line]) => line);
+    warn.mockRestore();
+    expect(lines).toEqual([`report: the run of 2030-01-01T00:00:02.000Z was told to stop: ${reason.message}`]);
   });
 });
