@@ -80,7 +80,11 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
     for (const begin of begins) begin();
   }
 
-  /** Ends the work before the HTTP server and most other providers stop. */
+  /**
+   * Ends the work before the HTTP server stops, and before any `beforeApplicationShutdown`. NestJS
+   * calls the hooks of the root module and of the modules that it imports first: `onModuleDestroy`
+   * of their providers ends while the work still runs.
+   */
   async onModuleDestroy(): Promise<void> {
     const { finishWithinMs = 0, clock = systemClock } = this.#options.cron ?? {};
     if (this.#cron !== undefined && finishWithinMs > 0) {
