@@ -1,4 +1,4 @@
-import { ElectionAdmin, Fence } from '@incumbent/core';
+import { ElectionAdmin, Fence, StoreError } from '@incumbent/core';
 import { CronTime } from 'cron';
 import { describe, expect, it, vi } from 'vitest';
 import { cronSchedule, FleetCron, type FleetCronOptions, NodeCronCoordinator } from '../src/index.ts';
@@ -59,6 +59,26 @@ describe('a job', () => {
     await fleet.cluster.advance(20_000);
     expect(fleet.seconds).toEqual(Array.from({ length: 52 }, (_, index) => index + 1));
     expect(fleet.reports.filter(({ type }) => type !== 'interrupted')).toEqual([]);
+  });
+
+  it('whose work does not stop does not begin its next slot beside it, also after another job has failed', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    let isRefused = true;
+    const nextRun = (after: Date): Date => {
+      if (isRefused && secondsOf(after) > 1) throw new StoreError('UNAVAILABLE', 'notSent', 'the claim of the job failed');
+      return every(1_000).nextRun(after) ?? expect.unreachable();
+    };
+    cron.add('fails', { nextRun }, () => {});
+    cron.add('stuck', every(1_000), (run) => {
+      fleet.note('a', run);
+      return new Promise(() => {});
+    });
+    void start();
+    await fleet.cluster.advance(5_000);
+    isRefused = false;
+    await fleet.cluster.advance(60_000);
+    expect(fleet.runs.map(({ job, second, term }) => [job, second, term])).toEqual([['stuck', 1, 1n]]);
   });
 
   it('whose work does not stop holds up neither the other processes nor the end of its own', async () => {
