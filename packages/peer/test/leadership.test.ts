@@ -97,6 +97,21 @@ describe('a leadership', () => {
     expect(group.members.map((member) => member.leadership?.term).filter(Boolean)).toEqual([41n]);
   });
 
+  it('has work that outlives it: its member does not campaign again before that has settled', async () => {
+    await using group = new Group(['a']);
+    const member = group.member('a');
+    const leadership = await group.clock.run(member.campaign());
+    const stuck = Promise.withResolvers<void>();
+    leadership.waitUntil(stuck.promise);
+    leadership.reportTerm(40n);
+    await group.clock.run(leadership.released);
+    const again = member.campaign();
+    await group.clock.advance(10_000);
+    expect(member.leadership).toBeUndefined();
+    stuck.resolve();
+    expect((await group.clock.run(again)).term).toBe(41n);
+  });
+
   it('remembers the term that a fence has seen across a restart', async () => {
     await using group = new Group(['a']);
     const leadership = await led(group);

@@ -217,21 +217,6 @@ describe('a peer member', () => {
     expect(group.clock.holds).toBe(0);
   });
 
-  it('does not campaign again before what it passed to waitUntil has settled', async () => {
-    await using group = new Group(['a']);
-    const member = group.member('a');
-    const leadership = await group.clock.run(member.campaign());
-    const stuck = Promise.withResolvers<void>();
-    leadership.waitUntil(stuck.promise);
-    leadership.reportTerm(40n);
-    await group.clock.run(leadership.released);
-    const again = member.campaign();
-    await group.clock.advance(10_000);
-    expect(member.leadership).toBeUndefined();
-    stuck.resolve();
-    expect((await group.clock.run(again)).term).toBe(41n);
-  });
-
   it('listens to the signals that ask the process to stop until the close has ended', async () => {
     await using group = new Group(['a']);
     const member = group.member('a');
