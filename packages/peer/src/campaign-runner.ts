@@ -106,7 +106,7 @@ export class CampaignRunner<S extends Safety> {
     await this.#unless(signal, () => this.#campaignOver);
     for (;;) {
       const former = this.#leadership;
-      await this.#unless(signal, () => Promise.all([former?.released.then(() => former.drain.settled()), this.#work]));
+      await this.#unless(signal, () => Promise.all([former?.released.then(() => former.drain.leadSettled()), this.#work]));
       const leadership = await this.#runCampaign(driver, signal);
       // The leadership may have ended since the election.
       if (leadership.isValid()) return leadership;

@@ -133,7 +133,8 @@ export class PeerLeadership<S extends Safety = Safety> {
 
   /**
    * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
-   * work. This member does not campaign again before the promise has settled.
+   * work. If this is a term of `lead`, the member does not campaign again before the promise has
+   * settled.
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);

@@ -99,17 +99,19 @@ describe('a leadership', () => {
 
   it('has work that outlives it: its member does not campaign again before that has settled', async () => {
     await using group = new Group(['a']);
-    const member = group.member('a');
-    const leadership = await group.clock.run(member.campaign());
     const stuck = Promise.withResolvers<void>();
-    leadership.waitUntil(stuck.promise);
-    leadership.reportTerm(40n);
-    await group.clock.run(leadership.released);
-    const again = member.campaign();
-    await group.clock.advance(10_000);
-    expect(member.leadership).toBeUndefined();
+    const terms: (bigint | undefined)[] = [];
+    const leading = group.member('a').lead(async (leadership) => {
+      terms.push(leadership.term);
+      if (terms.length > 1) return;
+      leadership.waitUntil(stuck.promise);
+      leadership.reportTerm(40n);
+    });
+    await group.clock.advance(20_000);
+    expect(terms).toEqual([1n]);
     stuck.resolve();
-    expect((await group.clock.run(again)).term).toBe(41n);
+    await group.clock.run(leading);
+    expect(terms).toEqual([1n, 41n]);
   });
 
   it('remembers the term that a fence has seen across a restart', async () => {

@@ -75,7 +75,7 @@ export class Drain {
   async wait(until: number, lost: boolean): Promise<boolean> {
     // A holder that gave up has no other work. Nor has one that passed work in.
     const gaveUp = !lost && !this.#mayHaveUntracked;
-    if (gaveUp || !this.isEmpty) this.#isAccountedFor = true;
+    if (gaveUp || !this.#isEmpty) this.#isAccountedFor = true;
     if (this.#isOver()) return true;
     const over = new AbortController();
     this.#changed = () => {
@@ -83,7 +83,7 @@ export class Drain {
     };
     const leftMs = until - this.#clock.monotonic();
     await sleep(this.#clock, Math.max(leftMs, LEAST_MS), over.signal);
-    return this.isEmpty;
+    return this.#isEmpty;
   }
 
   /** Resolves when all work that runs now has settled. */
@@ -91,13 +91,25 @@ export class Drain {
     if (this.#works !== undefined) await Promise.all(this.#works);
   }
 
-  /** Whether no work that was passed in runs. */
-  get isEmpty(): boolean {
+  /**
+   * Resolves when all work of a term of `lead` has settled: its own, and what was passed to `add`.
+   * Whoever leads by `campaign` decides when to campaign again, so this then resolves at once.
+   */
+  async leadSettled(): Promise<void> {
+    if (this.#leadWork !== undefined) await this.settled();
+  }
+
+  /** Whether work of a term of `lead` still runs. */
+  get hasLeadWork(): boolean {
+    return this.#leadWork !== undefined && !this.#isEmpty;
+  }
+
+  get #isEmpty(): boolean {
     return this.#works === undefined || this.#works.size === 0;
   }
 
   #isOver(): boolean {
-    return this.#isAccountedFor && this.isEmpty && (this.#others === undefined || this.#others.size === 0);
+    return this.#isAccountedFor && this.#isEmpty && (this.#others === undefined || this.#others.size === 0);
   }
 
   #waitFor(task: Promise<unknown>, tasks: Set<Promise<unknown>>): Promise<unknown> {

@@ -193,8 +193,8 @@ export class Leadership<V = unknown> {
    * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
    * work. Without any such promise, the drain of a resignation ends at once. The drain of a loss,
    * and of an end that an operator or a rebalance causes, then lasts for all of `drainMs`, or until
-   * `resign()` says that the work has stopped. This member does not campaign again before the
-   * promise has settled.
+   * `resign()` says that the work has stopped. If this is a term of `lead`, the member does not
+   * campaign again before the promise has settled.
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);

@@ -280,7 +280,7 @@ export class Election<V = unknown> {
       halt.throwIfAborted();
       if (wait === 'never' && (await this.#wouldWait(halt))) return undefined;
       const former = this.#leadership;
-      await orAborted(Promise.all([former?.released.then(() => former.drain.settled()), this.#work]), halt);
+      await orAborted(Promise.all([former?.released.then(() => former.drain.leadSettled()), this.#work]), halt);
       const session = await this.#getSession(halt);
       const { name, outcome } = await this.#campaignOnce(session, halt, wait);
       if (outcome.why !== 'elected') this.#entries.discard(name);
@@ -320,7 +320,7 @@ export class Election<V = unknown> {
     const record = await semaphore.run(() => store.read(this.#spec.keys.leader, call));
     if (record !== undefined && readLeader(record).incarnation !== self.incarnation) return true;
     if (this.#leadership !== undefined) await orAborted(this.#leadership.released, halt);
-    return this.#work !== undefined || this.#leadership?.drain.isEmpty === false;
+    return this.#work !== undefined || this.#leadership?.drain.hasLeadWork === true;
   }
 
   get #leadContext(): LeadContext {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fence, type Leadership, type LeadershipEnd, StoreError } from '../../src/index.ts';
+import { led } from '../support/led.ts';
 import { quiet, track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
@@ -315,6 +316,14 @@ describe('the work of lead', () => {
     expect(terms).toEqual([1n, 2n]);
     await world.close();
     await leading;
+  });
+
+  it('of a candidate that led by campaign before does not wait for what that passed to waitUntil', async () => {
+    const { world, leadership, member } = await led();
+    leadership.waitUntil(new Promise(() => {}));
+    await world.run(leadership.resign());
+    expect(await world.run(member.election(NAME).lead(({ term }) => term))).toBe(2n);
+    await world.close();
   });
 
   it('does not wait for work that is over when a fence has ended its term', async () => {

@@ -137,10 +137,10 @@ describe('a try to lead', () => {
   });
 
   it('is in vain while something passed to waitUntil in a former term has not settled', async () => {
-    const { world, leadership, member } = await led();
-    leadership.waitUntil(after(world, 5_000));
-    void leadership.resign();
-    await world.pass(DRAIN_MS + 10);
+    const world = new World();
+    const member = world.member('a');
+    const first = member.election(NAME).tryLead((leadership) => leadership.waitUntil(after(world, 5_000)));
+    await world.run(first, DRAIN_MS + 10);
     expect(await world.run(tryInVain(member), 10)).toBeUndefined();
     await world.pass(5_000);
     expect(

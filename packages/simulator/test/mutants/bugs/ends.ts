@@ -91,7 +91,7 @@ export const ends: readonly Mutant[] = [
     'campaignsBesideWork',
     'it campaigns again while its work still runs',
     'core/src/member/election.ts',
-    'await orAborted(Promise.all([former?.released.then(() => former.drain.settled()), this.#work]), halt);',
+    'await orAborted(Promise.all([former?.released.then(() => former.drain.leadSettled()), this.#work]), halt);',
     'await orAborted(Promise.all([former?.released]), halt);',
   ),
   mutant(
